@@ -1,0 +1,1 @@
+//! Loops over arrays. Nothing here knows a tensor, a level or a graph.
