@@ -1,1 +1,4 @@
 //! Loops over arrays. Nothing here knows a tensor, a level or a graph.
+
+pub(crate) mod simd;
+pub(crate) mod threads;
