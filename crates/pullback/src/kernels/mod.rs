@@ -1,4 +1,8 @@
 //! Loops over arrays. Nothing here knows a tensor, a level or a graph.
 
+pub(crate) mod cast;
+pub(crate) mod copy;
+pub(crate) mod map;
+pub(crate) mod math;
 pub(crate) mod simd;
 pub(crate) mod threads;
