@@ -1,4 +1,6 @@
 //! Loops over arrays. Nothing here knows a tensor, a level or a graph.
 
+pub(crate) mod reduce;
 pub(crate) mod simd;
+pub(crate) mod strided;
 pub(crate) mod threads;
