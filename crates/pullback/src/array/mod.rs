@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 pub(crate) use buffer::Buffer;
 
+use crate::DType;
 use crate::dtype::Element;
 use crate::shape::{Shape, Strides, TensorType, contiguous_strides, numel};
-use crate::DType;
 
 /// Bytes that fit into the array's own allocation: a scalar or a short vector costs one allocation, not two.
 const INLINE_BYTES: usize = 64;

@@ -9,44 +9,50 @@ impl Array {
     }
 
     /// The same elements in row-major order under another shape of equal size, if strides can express it.
+    ///
+    /// The old dimensions fall into runs within which row-major neighbours are equally far apart. Each run is cut
+    /// into new dimensions from its inner end; a new dimension that would reach over the end of a run has no single
+    /// stride, and then there is no such view.
     pub(crate) fn reshape_view(&self, shape: &[usize]) -> Option<Array> {
         debug_assert_eq!(numel(shape), self.numel());
         if self.is_contiguous() {
             return Some(self.with_layout(Shape::from_slice(shape), contiguous_strides(shape), self.offset));
         }
-        // Match runs of old dimensions that are contiguous among themselves with runs of new ones of equal size.
-        let old: Vec<(usize, isize)> =
-            self.shape.iter().copied().zip(self.strides.iter().copied()).filter(|&(n, _)| n != 1).collect();
-        let mut strides = contiguous_strides(shape);
-        let (mut i, mut j) = (0, 0);
-        while i < old.len() {
-            let (start, mut size) = (j, old[i].0);
-            let mut k = i + 1;
-            let mut have = 1usize;
-            while j < shape.len() && have * shape[j] <= size || have < size {
-                if have < size && j < shape.len() && have * shape[j] <= size {
-                    have *= shape[j];
-                    j += 1;
-                } else if have == size {
-                    break;
-                } else {
-                    // The new run is longer than the old one: take in the next old dimension.
-                    let (n, s) = *old.get(k)?;
-                    if old[k - 1].1 != s * n as isize {
-                        return None;
-                    }
-                    size *= n;
-                    k += 1;
-                }
+        // Here there is at least one element, since arrays without elements are contiguous.
+        let mut strides = Strides::from_elem(1, shape.len());
+        let mut old = self.rank();
+        // What is left of the present run, and the stride of the next dimension cut from it.
+        let (mut left, mut step) = (1usize, 1isize);
+        for k in (0..shape.len()).rev() {
+            if left == 1 && shape[k] != 1 {
+                (left, step, old) = self.run_before(old);
             }
-            let mut step = old[k - 1].1;
-            for d in (start..j).rev() {
-                strides[d] = step;
-                step *= shape[d] as isize;
+            if !left.is_multiple_of(shape[k]) {
+                return None;
             }
-            i = k;
+            strides[k] = step;
+            step *= shape[k] as isize;
+            left /= shape[k];
         }
         Some(self.with_layout(Shape::from_slice(shape), strides, self.offset))
+    }
+
+    /// The longest run of equally spaced elements that ends before dimension `end`: how many elements, how far
+    /// apart, and its first dimension.
+    fn run_before(&self, mut end: usize) -> (usize, isize, usize) {
+        let (mut len, mut step) = (1usize, 1isize);
+        while end > 0 {
+            let (n, s) = (self.shape[end - 1], self.strides[end - 1]);
+            if n != 1 && len != 1 && s != step * len as isize {
+                break;
+            }
+            if n != 1 && len == 1 {
+                step = s;
+            }
+            len *= n;
+            end -= 1;
+        }
+        (len, step, end)
     }
 
     /// Dimensions in another order: dimension `k` of the view is dimension `order[k]` of `self`.
@@ -71,7 +77,8 @@ impl Array {
     /// `len` elements along `dim`, from `start` in steps of `step`, which may be negative.
     pub(crate) fn slice(&self, dim: usize, start: usize, len: usize, step: isize) -> Array {
         let (mut shape, mut strides) = (self.shape.clone(), self.strides.clone());
-        let offset = if len == 0 { self.offset } else { (self.offset as isize + start as isize * strides[dim]) as usize };
+        let offset =
+            if len == 0 { self.offset } else { (self.offset as isize + start as isize * strides[dim]) as usize };
         shape[dim] = len;
         strides[dim] *= step;
         self.with_layout(shape, strides, offset)
@@ -103,5 +110,184 @@ impl Array {
         shape.push(len);
         strides.push(step);
         self.with_layout(shape, strides, start)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dtype::Element;
+
+    fn iota(shape: &[usize]) -> Array {
+        let data: Vec<i32> = (0..numel(shape) as i32).collect();
+        Array::from_slice(Shape::from_slice(shape), &data)
+    }
+
+    /// The elements in row-major order, one index computation each.
+    fn read<T: Element>(x: &Array) -> Vec<T> {
+        let mut out = Vec::new();
+        for k in 0..x.numel() {
+            let (mut rest, mut at) = (k, 0isize);
+            for d in (0..x.rank()).rev() {
+                at += (rest % x.shape()[d]) as isize * x.strides()[d];
+                rest /= x.shape()[d];
+            }
+            // SAFETY: the index lies inside the shape of the view.
+            out.push(unsafe { *x.as_ptr::<T>().offset(at) });
+        }
+        out
+    }
+
+    /// All shapes with `n` elements and at most `rank` dimensions.
+    fn factorisations(n: usize, rank: usize) -> Vec<Vec<usize>> {
+        if rank == 0 {
+            return if n == 1 { vec![vec![]] } else { vec![] };
+        }
+        let mut out = factorisations(n, rank - 1);
+        for first in (1..=n).filter(|d| n.is_multiple_of(*d)) {
+            for mut rest in factorisations(n / first, rank - 1) {
+                if rest.len() == rank - 1 {
+                    rest.insert(0, first);
+                    out.push(rest);
+                }
+            }
+        }
+        out
+    }
+
+    #[test]
+    fn reshape_of_contiguous_is_always_a_view() {
+        let x = iota(&[2, 3, 4]);
+        for shape in factorisations(24, 4) {
+            let y = x.reshape_view(&shape).unwrap();
+            assert_eq!(y.shape(), shape);
+            assert!(y.is_contiguous());
+            assert_eq!(read::<i32>(&y), (0..24).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn reshape_views_of_strided_arrays_keep_the_order_and_exist_exactly_when_strides_can_express_them() {
+        let x = iota(&[4, 3, 8]);
+        let sources = [
+            x.permute(&[1, 0, 2]),
+            x.permute(&[2, 1, 0]),
+            x.permute(&[0, 2, 1]),
+            x.slice(0, 1, 2, 1),
+            x.slice(0, 3, 4, -1),
+            x.slice(2, 0, 4, 2),
+            x.slice(2, 7, 4, -2),
+            x.slice(1, 1, 1, 1),
+            x.slice(1, 1, 1, 1).permute(&[2, 1, 0]),
+            iota(&[4, 1, 3]).expand(&[4, 2, 3]),
+            iota(&[1, 1, 3]).expand(&[4, 2, 3]),
+            iota(&[2, 1, 1]).expand(&[2, 3, 4]),
+            iota(&[]).expand(&[2, 2]),
+        ];
+        for x in &sources {
+            let want = read::<i32>(x);
+            for shape in factorisations(x.numel(), 4) {
+                let got = x.reshape_view(&shape);
+                assert_eq!(got.is_some(), expressible(x, &shape), "{:?} {:?} to {shape:?}", x.shape(), x.strides());
+                if let Some(y) = got {
+                    assert_eq!(y.shape(), shape);
+                    assert_eq!(read::<i32>(&y), want, "{:?} {:?} to {shape:?}", x.shape(), x.strides());
+                }
+            }
+        }
+    }
+
+    /// Whether some strides give every element of the reshaped array its place: each dimension's stride is fixed by
+    /// its second element, and the rest must agree.
+    fn expressible(x: &Array, shape: &[usize]) -> bool {
+        let place = |mut k: usize| {
+            let mut at = 0isize;
+            for d in (0..x.rank()).rev() {
+                at += (k % x.shape()[d]) as isize * x.strides()[d];
+                k /= x.shape()[d];
+            }
+            at
+        };
+        let steps = contiguous_strides(shape);
+        (0..x.numel()).all(|k| {
+            let mut at = 0;
+            for d in 0..shape.len() {
+                let index = k / steps[d] as usize % shape[d];
+                if index > 0 {
+                    at += index as isize * place(steps[d] as usize);
+                }
+            }
+            at == place(k)
+        })
+    }
+
+    #[test]
+    fn reshape_handles_empty_and_scalar_shapes() {
+        let empty = iota(&[2, 0, 3]);
+        for shape in [&[0][..], &[3, 0], &[0, 5, 0]] {
+            assert_eq!(empty.reshape_view(shape).unwrap().shape(), shape);
+            assert_eq!(empty.permute(&[2, 0, 1]).reshape_view(shape).unwrap().shape(), shape);
+        }
+        let one = iota(&[1]).reshape_view(&[]).unwrap();
+        assert_eq!((one.rank(), one.first::<i32>()), (0, 0));
+        let x = iota(&[3, 4]).select(0, 2).select(0, 1);
+        assert_eq!(read::<i32>(&x.reshape_view(&[1, 1]).unwrap()), [9]);
+    }
+
+    #[test]
+    fn reshape_puts_ones_anywhere() {
+        let x = iota(&[3, 4]).permute(&[1, 0]);
+        let y = x.reshape_view(&[1, 4, 1, 3, 1]).unwrap();
+        assert_eq!(read::<i32>(&y), read::<i32>(&x));
+        let back = y.reshape_view(&[4, 3]).unwrap();
+        assert_eq!(back.strides(), x.strides());
+    }
+
+    #[test]
+    fn permute_expand_slice_select() {
+        let x = iota(&[2, 3]);
+        assert_eq!(read::<i32>(&x.permute(&[1, 0])), [0, 3, 1, 4, 2, 5]);
+        assert_eq!(read::<i32>(&iota(&[3]).expand(&[2, 3])), [0, 1, 2, 0, 1, 2]);
+        assert_eq!(read::<i32>(&iota(&[2, 1]).expand(&[2, 3])), [0, 0, 0, 1, 1, 1]);
+        assert_eq!(read::<i32>(&x.slice(1, 2, 3, -1)), [2, 1, 0, 5, 4, 3]);
+        assert_eq!(read::<i32>(&x.slice(1, 2, 2, -2)), [2, 0, 5, 3]);
+        assert_eq!(read::<i32>(&x.slice(1, 2, 3, -1).slice(1, 2, 3, -1)), [0, 1, 2, 3, 4, 5]);
+        assert_eq!(read::<i32>(&x.select(0, 1)), [3, 4, 5]);
+        assert_eq!(read::<i32>(&x.select(1, 2)), [2, 5]);
+        assert_eq!(read::<i32>(&x.slice(1, 3, 0, 1)), [0i32; 0]);
+        assert_eq!(x.slice(0, 2, 0, -1).shape(), [0, 3]);
+    }
+
+    #[test]
+    fn views_of_large_buffers_share_them() {
+        let x = iota(&[8, 8]);
+        let y = x.slice(0, 7, 8, -1).permute(&[1, 0]);
+        assert_eq!(read::<i32>(&y)[..3], [56, 48, 40]);
+        let z = y.select(1, 0);
+        assert_eq!(z.strides(), [1]);
+        assert_eq!(z.as_slice::<i32>().unwrap(), [56, 57, 58, 59, 60, 61, 62, 63]);
+    }
+
+    #[test]
+    fn diagonals() {
+        let x = iota(&[3, 4]);
+        assert_eq!(read::<i32>(&x.diagonal(0, 0, 1)), [0, 5, 10]);
+        assert_eq!(read::<i32>(&x.diagonal(2, 0, 1)), [2, 7]);
+        assert_eq!(read::<i32>(&x.diagonal(-1, 0, 1)), [4, 9]);
+        assert_eq!(read::<i32>(&x.diagonal(1, 1, 0)), [4, 9]);
+        assert_eq!(x.diagonal(9, 0, 1).shape(), [0]);
+        let y = iota(&[2, 3, 2]).diagonal(0, 0, 2);
+        assert_eq!((y.shape(), read::<i32>(&y)), (&[3, 2][..], vec![0, 7, 2, 9, 4, 11]));
+    }
+
+    #[test]
+    fn writing_needs_sole_ownership() {
+        let mut x = iota(&[8, 8]);
+        let view = x.select(0, 0);
+        assert!(x.as_mut_slice::<i32>().is_none());
+        drop(view);
+        x.as_mut_slice::<i32>().unwrap()[3] = -1;
+        assert_eq!(x.select(0, 0).select(0, 3).first::<i32>(), -1);
+        assert!(x.permute(&[1, 0]).as_mut_slice::<i32>().is_none());
     }
 }

@@ -1,5 +1,9 @@
 //! Loops over arrays. Nothing here knows a tensor, a level or a graph.
 
+pub(crate) mod cast;
+pub(crate) mod copy;
+pub(crate) mod map;
+pub(crate) mod math;
 pub(crate) mod matmul;
 pub(crate) mod reduce;
 pub(crate) mod simd;

@@ -1,0 +1,669 @@
+//! Elementwise loops with one, two or three operands, over any strides, with a contiguous result.
+//!
+//! The function of the elements is compiled into one loop per instruction set, over contiguous data only. Operands
+//! that lie otherwise are copied block by block into a buffer on the stack, which stays in the first cache; that copy
+//! depends on the element size alone, so no operation pays for strided loops in code size.
+//!
+//! A function passed in must be `#[inline(always)]` (closures can carry the attribute where they are passed), or it
+//! may be called per element at the baseline instruction set.
+
+use std::mem::MaybeUninit;
+use std::ops::Range;
+
+use super::copy::{Layout, collapse, contiguous, gather};
+use super::simd::vectorize;
+use super::threads::{SendPtr, split};
+use crate::array::Array;
+use crate::dtype::Element;
+use crate::shape::{Shape, Strides, numel};
+
+/// Elements per block of gathered operands; a block of the widest type is 4 KiB.
+const BLOCK: usize = 512;
+
+/// Rows of at least this length are worked on one at a time; shorter ones several in a block.
+const LONG_ROW: usize = 128;
+
+/// A block of elements on the stack.
+struct Block<T>([MaybeUninit<T>; BLOCK]);
+
+impl<T: Element> Block<T> {
+    #[inline(always)]
+    fn new() -> Block<T> {
+        Block([const { MaybeUninit::uninit() }; BLOCK])
+    }
+
+    #[inline(always)]
+    fn ptr(&mut self) -> *mut T {
+        self.0.as_mut_ptr().cast()
+    }
+}
+
+/// `out[i] = f(x[i])`.
+///
+/// # Safety
+/// `x` and `out` must be valid for `n` elements and not overlap.
+#[inline(always)]
+unsafe fn loop1<T: Element, U: Element>(x: *const T, out: *mut U, n: usize, f: impl Fn(T) -> U + Copy) {
+    // SAFETY: the caller's promise.
+    let (x, out) =
+        unsafe { (std::slice::from_raw_parts(x, n), std::slice::from_raw_parts_mut(out.cast::<MaybeUninit<U>>(), n)) };
+    vectorize(
+        #[inline(always)]
+        || {
+            for (o, &v) in out.iter_mut().zip(x) {
+                o.write(f(v));
+            }
+        },
+    );
+}
+
+/// `out[i] = f(a[i], b[i])`.
+///
+/// # Safety
+/// `a`, `b` and `out` must be valid for `n` elements, and `out` must not overlap the others.
+#[inline(always)]
+unsafe fn loop2<A: Element, B: Element, U: Element>(
+    a: *const A,
+    b: *const B,
+    out: *mut U,
+    n: usize,
+    f: impl Fn(A, B) -> U + Copy,
+) {
+    // SAFETY: the caller's promise.
+    let (a, b, out) = unsafe {
+        (
+            std::slice::from_raw_parts(a, n),
+            std::slice::from_raw_parts(b, n),
+            std::slice::from_raw_parts_mut(out.cast::<MaybeUninit<U>>(), n),
+        )
+    };
+    vectorize(
+        #[inline(always)]
+        || {
+            for ((o, &v), &w) in out.iter_mut().zip(a).zip(b) {
+                o.write(f(v, w));
+            }
+        },
+    );
+}
+
+/// `f` of every element.
+pub(crate) fn map<T: Element, U: Element>(x: &Array, f: impl Fn(T) -> U + Copy + Send + Sync) -> Array {
+    let n = x.numel();
+    if x.is_contiguous() {
+        // SAFETY: every element is written; `x` has `n` elements in a row.
+        return unsafe {
+            Array::build(Shape::from_slice(x.shape()), |out: &mut [MaybeUninit<U>]| {
+                let (x, out) = (SendPtr(x.as_ptr::<T>().cast_mut()), SendPtr(out.as_mut_ptr().cast::<U>()));
+                split(
+                    n,
+                    BLOCK,
+                    n,
+                    #[inline(always)]
+                    |r: Range<usize>| loop1(x.get().cast_const().add(r.start), out.get().add(r.start), r.len(), f),
+                );
+            })
+        };
+    }
+    let x = &in_reading_order(x);
+    let layout = collapse(x.shape(), [x.strides()]);
+    // SAFETY: blocks cover every element; `layout` is that of `x`.
+    unsafe {
+        Array::build(Shape::from_slice(x.shape()), |out: &mut [MaybeUninit<U>]| {
+            let (x, out) = (SendPtr(x.as_ptr::<T>().cast_mut()), SendPtr(out.as_mut_ptr().cast::<U>()));
+            split(n, BLOCK, n, |r| {
+                let mut block = Block::<T>::new();
+                for start in r.clone().step_by(BLOCK) {
+                    let len = BLOCK.min(r.end - start);
+                    gather(x.get(), &layout, start, block.ptr(), len);
+                    loop1(block.ptr(), out.get().add(start), len, f);
+                }
+            });
+        })
+    }
+}
+
+/// Replaces every element by `f` of it, or returns false if `x` is not contiguous or not the only owner.
+pub(crate) fn map_in_place<T: Element>(x: &mut Array, f: impl Fn(T) -> T + Copy + Send + Sync) -> bool {
+    let Some(data) = x.as_mut_slice::<T>() else { return false };
+    let n = data.len();
+    let data = SendPtr(data.as_mut_ptr());
+    split(n, BLOCK, n, |r| {
+        // SAFETY: ranges are disjoint parts of `data`, which is borrowed mutably.
+        let part = unsafe { std::slice::from_raw_parts_mut(data.get().add(r.start), r.len()) };
+        vectorize(
+            #[inline(always)]
+            || {
+                for v in part.iter_mut() {
+                    *v = f(*v);
+                }
+            },
+        );
+    });
+    true
+}
+
+/// Copies a large view whose rows lie far apart, because reading it row by row would touch a cache line per element.
+fn in_reading_order(x: &Array) -> Array {
+    let far = x.strides().last().is_some_and(|s| s.unsigned_abs() > 8) && x.strides().contains(&1);
+    if far && x.numel() >= 4096 { contiguous(x) } else { x.clone() }
+}
+
+/// Strides of `x` as an operand of a loop over `shape`, to which it broadcasts.
+fn strides_in(x: &Array, shape: &[usize]) -> Strides {
+    let lead = shape.len() - x.rank();
+    let mut out = Strides::from_elem(0, shape.len());
+    for (k, (&n, &s)) in x.shape().iter().zip(x.strides()).enumerate() {
+        if n != 1 {
+            debug_assert_eq!(n, shape[k + lead]);
+            out[k + lead] = s;
+        }
+    }
+    out
+}
+
+/// One operand of a blocked loop: where its blocks come from.
+enum Source<T> {
+    /// All elements in a row.
+    Direct(SendPtr<T>),
+    /// The same `period` elements in a row, over and over; blocks begin at multiples of the period.
+    Periodic(SendPtr<T>, usize),
+    /// Anything else.
+    Strided(SendPtr<T>, Layout<1>),
+}
+
+impl<T: Element> Source<T> {
+    fn new(x: &Array, shape: &[usize]) -> Source<T> {
+        let ptr = SendPtr(x.as_ptr::<T>().cast_mut());
+        let layout = collapse(shape, [&strides_in(x, shape)]);
+        match layout[..] {
+            [] | [(_, [1])] => Source::Direct(ptr),
+            [(_, [0])] => Source::Periodic(ptr, 1),
+            [(_, [0]), (p, [1])] if p <= BLOCK / 2 => Source::Periodic(ptr, p),
+            _ => Source::Strided(ptr, layout),
+        }
+    }
+
+    /// The length that blocks should be a multiple of.
+    fn period(&self) -> usize {
+        match self {
+            Source::Periodic(_, p) => *p,
+            _ => 1,
+        }
+    }
+
+    /// Fills the buffer with as much as does not depend on the block.
+    unsafe fn prepare(&self, buffer: &mut Block<T>, len: usize) {
+        if let Source::Periodic(ptr, p) = self {
+            let len = len.min(BLOCK);
+            for i in 0..len {
+                // SAFETY: the operand has a period of `p` elements.
+                buffer.0[i].write(unsafe { *ptr.get().add(i % p) });
+            }
+        }
+    }
+
+    /// Where the `len ≤ BLOCK` elements from `start` on are, after copying them to the buffer if need be.
+    #[inline(always)]
+    unsafe fn block(&self, buffer: &mut Block<T>, start: usize, len: usize) -> *const T {
+        match self {
+            // SAFETY: the operand has `start + len` elements.
+            Source::Direct(ptr) => unsafe { ptr.get().add(start) },
+            Source::Periodic(..) => buffer.ptr(),
+            Source::Strided(ptr, layout) => {
+                // SAFETY: as above, in this layout.
+                unsafe { gather(ptr.get(), layout, start, buffer.ptr(), len) };
+                buffer.ptr()
+            }
+        }
+    }
+}
+
+/// A common multiple of two periods that fits a block, and blocks as long as possible: (block length, whether both
+/// operands may stay periodic).
+fn block_len(p: usize, q: usize) -> Option<usize> {
+    let (mut a, mut b) = (p, q);
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    let common = p / a * q;
+    (common <= BLOCK).then(|| BLOCK / common * common)
+}
+
+/// `f` of corresponding elements of `a` and `b`, which both broadcast to `shape`.
+pub(crate) fn zip<A: Element, B: Element, U: Element>(
+    a: &Array,
+    b: &Array,
+    shape: &[usize],
+    f: impl Fn(A, B) -> U + Copy + Send + Sync,
+) -> Array {
+    // SAFETY: `zip_into` writes every element.
+    unsafe {
+        Array::build(Shape::from_slice(shape), |out: &mut [MaybeUninit<U>]| {
+            let n = out.len();
+            let whole = |x: &Array| (x.shape() == shape || n == 1) && x.is_contiguous();
+            if whole(a) && whole(b) {
+                let (a, b) = (SendPtr(a.as_ptr::<A>().cast_mut()), SendPtr(b.as_ptr::<B>().cast_mut()));
+                let out = SendPtr(out.as_mut_ptr().cast::<U>());
+                split(
+                    n,
+                    BLOCK,
+                    n,
+                    #[inline(always)]
+                    |r: Range<usize>| {
+                        loop2(a.get().add(r.start), b.get().add(r.start), out.get().add(r.start), r.len(), f)
+                    },
+                );
+            } else if n > 0 {
+                zip_strided::<A, B, U>(a, b, shape, SendPtr(out.as_mut_ptr().cast()), move |a, b, out, len| {
+                    loop2(a, b, out, len, f)
+                });
+            }
+        })
+    }
+}
+
+/// The general case of [`zip`]: feeds `kernel(a, b, out, len)` with contiguous blocks. It does not know the
+/// function, so that there is one copy per combination of dtypes.
+fn zip_strided<A: Element, B: Element, U: Element>(
+    a: &Array,
+    b: &Array,
+    shape: &[usize],
+    out: SendPtr<U>,
+    kernel: impl Fn(*const A, *const B, *mut U, usize) + Sync,
+) {
+    let n = numel(shape);
+    let (a, b) = (&in_reading_order(a), &in_reading_order(b));
+    let joint = collapse(shape, [&strides_in(a, shape), &strides_in(b, shape)]);
+    let kernel: &(dyn Fn(*const A, *const B, *mut U, usize) + Sync) = &kernel;
+    if let [.., (row, [sa @ (0 | 1), sb @ (0 | 1)])] = joint[..]
+        && row >= LONG_ROW
+    {
+        let outer = &joint[..joint.len() - 1];
+        let (a, b) = (SendPtr(a.as_ptr::<A>().cast_mut()), SendPtr(b.as_ptr::<B>().cast_mut()));
+        // SAFETY: rows and blocks stay within the operands and the result.
+        split(n, row, n, |r| unsafe { zip_rows(a, b, out, outer, row, [sa, sb], r, kernel) });
+        return;
+    }
+    let (sa, sb) = (Source::<A>::new(a, shape), Source::<B>::new(b, shape));
+    let (mut sa, mut sb) = (sa, sb);
+    let len = match block_len(sa.period(), sb.period()) {
+        Some(len) => len,
+        None => {
+            sb = Source::Strided(SendPtr(b.as_ptr::<B>().cast_mut()), collapse(shape, [&strides_in(b, shape)]));
+            match block_len(sa.period(), 1) {
+                Some(len) => len,
+                None => {
+                    sa = Source::Strided(SendPtr(a.as_ptr::<A>().cast_mut()), collapse(shape, [&strides_in(a, shape)]));
+                    BLOCK
+                }
+            }
+        }
+    };
+    split(n, len, n, |r| {
+        let (mut block_a, mut block_b) = (Block::<A>::new(), Block::<B>::new());
+        // SAFETY: blocks stay within the operands and the result, and ranges are disjoint.
+        unsafe {
+            sa.prepare(&mut block_a, r.len());
+            sb.prepare(&mut block_b, r.len());
+            for start in r.clone().step_by(len) {
+                let len = len.min(r.end - start);
+                let pa = sa.block(&mut block_a, start, len);
+                let pb = sb.block(&mut block_b, start, len);
+                kernel(pa, pb, out.get().add(start), len);
+            }
+        }
+    });
+}
+
+/// Rows `r.start / row .. r.end / row`, where each operand either has the row's elements side by side (stride 1) or
+/// repeats one of them (stride 0).
+///
+/// # Safety
+/// The layout must describe valid elements of both operands and cover the result.
+#[allow(clippy::too_many_arguments)]
+unsafe fn zip_rows<A: Element, B: Element, U: Element>(
+    a: SendPtr<A>,
+    b: SendPtr<B>,
+    out: SendPtr<U>,
+    outer: &[(usize, [isize; 2])],
+    row: usize,
+    steps: [isize; 2],
+    r: Range<usize>,
+    kernel: &(dyn Fn(*const A, *const B, *mut U, usize) + Sync),
+) {
+    let (mut block_a, mut block_b) = (Block::<A>::new(), Block::<B>::new());
+    let len = row.min(BLOCK);
+    for k in r.start / row..r.end / row {
+        let (mut rest, mut at) = (k, [0isize; 2]);
+        for &(n, s) in outer.iter().rev() {
+            let i = (rest % n) as isize;
+            rest /= n;
+            at = [at[0] + i * s[0], at[1] + i * s[1]];
+        }
+        // SAFETY: row `k` of each operand begins there; the caller vouches for the layout.
+        unsafe {
+            let (pa, pb) = (a.get().offset(at[0]), b.get().offset(at[1]));
+            let to = out.get().add(k * row);
+            if steps == [1, 1] {
+                kernel(pa, pb, to, row);
+                continue;
+            }
+            if steps[0] == 0 {
+                block_a.0[..len].fill(MaybeUninit::new(*pa));
+            }
+            if steps[1] == 0 {
+                block_b.0[..len].fill(MaybeUninit::new(*pb));
+            }
+            for start in (0..row).step_by(BLOCK) {
+                let len = BLOCK.min(row - start);
+                let pa = if steps[0] == 0 { block_a.ptr().cast_const() } else { pa.add(start) };
+                let pb = if steps[1] == 0 { block_b.ptr().cast_const() } else { pb.add(start) };
+                kernel(pa, pb, to.add(start), len);
+            }
+        }
+    }
+}
+
+/// Writes `f(aᵢ, bᵢ)` over `a`, where `b` broadcasts to the shape of `a`. False, and nothing done, if `a` is not
+/// contiguous or not the only owner.
+pub(crate) fn zip_in_place<T: Element>(a: &mut Array, b: &Array, f: impl Fn(T, T) -> T + Copy + Send + Sync) -> bool {
+    let shape = Shape::from_slice(a.shape());
+    let Some(data) = a.as_mut_slice::<T>() else { return false };
+    let n = data.len();
+    let data = SendPtr(data.as_mut_ptr());
+    if b.is_contiguous() && (b.shape() == &shape[..] || n == 1) {
+        let b = SendPtr(b.as_ptr::<T>().cast_mut());
+        split(n, BLOCK, n, |r| {
+            // SAFETY: both have `n` elements in a row, `b` shares no storage with `data`, and ranges are disjoint.
+            unsafe { loop_in_place(data.get().add(r.start), b.get().add(r.start), r.len(), f) }
+        });
+    } else if n > 0 {
+        let whole = SendPtr(data.get());
+        zip_strided_in_place(whole, b, &shape, move |x, y, len| {
+            // SAFETY: blocks of the operands as above.
+            unsafe { loop_in_place(x, y, len, f) }
+        });
+    }
+    true
+}
+
+/// Writes `f(aᵢ, bᵢ)` over `b`, where `a` broadcasts to the shape of `b`; otherwise as [`zip_in_place`].
+pub(crate) fn zip_in_place_right<T: Element>(
+    a: &Array,
+    b: &mut Array,
+    f: impl Fn(T, T) -> T + Copy + Send + Sync,
+) -> bool {
+    zip_in_place(
+        b,
+        a,
+        #[inline(always)]
+        move |y, x| f(x, y),
+    )
+}
+
+/// `a[i] = f(a[i], b[i])`.
+///
+/// # Safety
+/// `a` and `b` must be valid for `n` elements and not overlap.
+#[inline(always)]
+unsafe fn loop_in_place<T: Element>(a: *mut T, b: *const T, n: usize, f: impl Fn(T, T) -> T + Copy) {
+    // SAFETY: the caller's promise.
+    let (a, b) = unsafe { (std::slice::from_raw_parts_mut(a, n), std::slice::from_raw_parts(b, n)) };
+    vectorize(
+        #[inline(always)]
+        || {
+            for (x, &y) in a.iter_mut().zip(b) {
+                *x = f(*x, y);
+            }
+        },
+    );
+}
+
+/// The general case of [`zip_in_place`]: feeds `kernel(a, b, len)` with contiguous blocks.
+fn zip_strided_in_place<T: Element>(
+    a: SendPtr<T>,
+    b: &Array,
+    shape: &[usize],
+    kernel: impl Fn(*mut T, *const T, usize) + Sync,
+) {
+    let n = numel(shape);
+    let b = in_reading_order(b);
+    let source = Source::<T>::new(&b, shape);
+    let len = BLOCK / source.period() * source.period();
+    let kernel: &(dyn Fn(*mut T, *const T, usize) + Sync) = &kernel;
+    split(n, len, n, |r| {
+        let mut block = Block::<T>::new();
+        // SAFETY: blocks stay within the operands, and ranges are disjoint.
+        unsafe {
+            source.prepare(&mut block, r.len());
+            for start in r.clone().step_by(len) {
+                let len = len.min(r.end - start);
+                let y = source.block(&mut block, start, len);
+                kernel(a.get().add(start), y, len);
+            }
+        }
+    });
+}
+
+/// `a` where `cond` holds, else `b`; all three broadcast to `shape`.
+pub(crate) fn select<T: Element>(cond: &Array, a: &Array, b: &Array, shape: &[usize]) -> Array {
+    let (a, b) = (&in_reading_order(a), &in_reading_order(b));
+    // SAFETY: blocks cover every element.
+    unsafe {
+        Array::build(Shape::from_slice(shape), |out: &mut [MaybeUninit<T>]| {
+            let n = out.len();
+            if n == 0 {
+                return;
+            }
+            let out = SendPtr(out.as_mut_ptr().cast::<T>());
+            let sources = (Source::<bool>::new(cond, shape), Source::<T>::new(a, shape), Source::<T>::new(b, shape));
+            let sources = (sources.0.general(cond, shape), sources.1.general(a, shape), sources.2.general(b, shape));
+            split(n, BLOCK, n, |r| {
+                let mut blocks = (Block::new(), Block::new(), Block::new());
+                sources.0.prepare(&mut blocks.0, r.len());
+                sources.1.prepare(&mut blocks.1, r.len());
+                sources.2.prepare(&mut blocks.2, r.len());
+                for start in r.clone().step_by(BLOCK) {
+                    let len = BLOCK.min(r.end - start);
+                    let c = std::slice::from_raw_parts(sources.0.block(&mut blocks.0, start, len), len);
+                    let x = std::slice::from_raw_parts(sources.1.block(&mut blocks.1, start, len), len);
+                    let y = std::slice::from_raw_parts(sources.2.block(&mut blocks.2, start, len), len);
+                    let out = std::slice::from_raw_parts_mut(out.get().add(start).cast::<MaybeUninit<T>>(), len);
+                    vectorize(
+                        #[inline(always)]
+                        || {
+                            for (((o, &c), &x), &y) in out.iter_mut().zip(c).zip(x).zip(y) {
+                                o.write(if c { x } else { y });
+                            }
+                        },
+                    );
+                }
+            });
+        })
+    }
+}
+
+impl<T: Element> Source<T> {
+    /// The same source, without a period that does not divide a whole block.
+    fn general(self, x: &Array, shape: &[usize]) -> Source<T> {
+        match self {
+            Source::Periodic(ptr, p) if BLOCK % p != 0 => {
+                Source::Strided(ptr, collapse(shape, [&strides_in(x, shape)]))
+            }
+            other => other,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn iota(shape: &[usize]) -> Array {
+        let data: Vec<i32> = (0..numel(shape) as i32).collect();
+        Array::from_slice(Shape::from_slice(shape), &data)
+    }
+
+    fn element<T: Element>(x: &Array, shape: &[usize], mut k: usize) -> T {
+        let strides = strides_in(x, shape);
+        let mut at = 0;
+        for d in (0..shape.len()).rev() {
+            at += (k % shape[d]) as isize * strides[d];
+            k /= shape[d];
+        }
+        // SAFETY: inside the view.
+        unsafe { *x.as_ptr::<T>().offset(at) }
+    }
+
+    fn read<T: Element>(x: &Array, shape: &[usize]) -> Vec<T> {
+        (0..numel(shape)).map(|k| element(x, shape, k)).collect()
+    }
+
+    /// Arrays of many layouts that broadcast to `shape`.
+    fn operands(shape: &[usize]) -> Vec<Array> {
+        let r = shape.len();
+        let mut out = vec![iota(shape), iota(&[]), iota(&vec![1; r])];
+        for mask in 0..1 << r {
+            let part: Vec<usize> = (0..r).map(|d| if mask >> d & 1 == 1 { 1 } else { shape[d] }).collect();
+            out.push(iota(&part));
+        }
+        for cut in 0..r {
+            out.push(iota(&shape[cut..]));
+        }
+        let order: Vec<usize> = (0..r).rev().collect();
+        let reversed: Vec<usize> = shape.iter().rev().copied().collect();
+        out.push(iota(&reversed).permute(&order));
+        for d in 0..r {
+            let mut wide = shape.to_vec();
+            wide[d] *= 2;
+            out.push(iota(&wide).slice(d, 0, shape[d], 2));
+            if shape[d] > 0 {
+                out.push(iota(shape).slice(d, shape[d] - 1, shape[d], -1));
+                out.push(iota(&wide).slice(d, 1, shape[d], 1));
+            }
+        }
+        out
+    }
+
+    const SHAPES: &[&[usize]] = &[
+        &[],
+        &[1],
+        &[5],
+        &[0],
+        &[600],
+        &[3, 4],
+        &[2, 0, 3],
+        &[7, 130],
+        &[2, 3, 5],
+        &[130, 7],
+        &[3, 700],
+        &[300, 300],
+        &[2, 1, 3, 4],
+        &[100, 2, 60],
+    ];
+
+    #[test]
+    fn map_over_any_layout() {
+        for &shape in SHAPES {
+            for x in operands(shape).iter().filter(|x| x.shape() == shape) {
+                let got = map(x, |v: i32| f64::from(v) * 0.5);
+                assert_eq!(got.shape(), shape);
+                let want: Vec<f64> = read::<i32>(x, shape).iter().map(|&v| f64::from(v) * 0.5).collect();
+                assert_eq!(got.as_slice::<f64>().unwrap(), want);
+            }
+        }
+    }
+
+    #[test]
+    fn zip_over_any_pair_of_layouts() {
+        for &shape in SHAPES {
+            let all = operands(shape);
+            let some = if numel(shape) > 10_000 { 9 } else { all.len() };
+            for a in &all {
+                for b in &all[..some] {
+                    for (a, b) in [(a, b), (b, a)] {
+                        let got = zip(a, b, shape, |x: i32, y: i32| x.wrapping_mul(3).wrapping_sub(y));
+                        let want: Vec<i32> = read::<i32>(a, shape)
+                            .iter()
+                            .zip(read::<i32>(b, shape))
+                            .map(|(&x, y)| x.wrapping_mul(3).wrapping_sub(y))
+                            .collect();
+                        assert_eq!(got.as_slice::<i32>().unwrap(), want, "{shape:?}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn in_place_only_when_owned_and_contiguous() {
+        for &shape in SHAPES {
+            for b in &operands(shape) {
+                let f = |x: i32, y: i32| x - 2 * y;
+                let want: Vec<i32> =
+                    (0..numel(shape) as i32).zip(read::<i32>(b, shape)).map(|(x, y)| f(x, y)).collect();
+                let mut a = iota(shape);
+                assert!(zip_in_place(&mut a, b, f));
+                assert_eq!(a.as_slice::<i32>().unwrap(), want);
+                let mut a = iota(shape);
+                assert!(zip_in_place_right(b, &mut a, |y: i32, x: i32| f(x, y)));
+                assert_eq!(a.as_slice::<i32>().unwrap(), want);
+            }
+        }
+        let mut a = iota(&[40]);
+        let held = a.clone();
+        assert!(!zip_in_place(&mut a, &iota(&[]), |x: i32, _: i32| x));
+        assert!(!map_in_place(&mut a, |x: i32| x));
+        drop(held);
+        assert!(map_in_place(&mut a, |x: i32| x + 1));
+        assert_eq!(a.first::<i32>(), 1);
+        assert!(!map_in_place(&mut a.slice(0, 0, 20, 2), |x: i32| x));
+    }
+
+    #[test]
+    fn select_over_any_layout() {
+        for &shape in SHAPES {
+            let all = operands(shape);
+            for (k, c) in all.iter().enumerate() {
+                let cond = map(c, |v: i32| v % 3 == 0);
+                let (a, b) = (&all[(2 * k + 1) % all.len()], &all[(3 * k + 2) % all.len()]);
+                let got = select::<i32>(&cond, a, b, shape);
+                let want: Vec<i32> = (0..numel(shape))
+                    .map(|k| if element(&cond, shape, k) { element(a, shape, k) } else { element(b, shape, k) })
+                    .collect();
+                assert_eq!(got.as_slice::<i32>().unwrap(), want, "{shape:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn copies_of_any_layout() {
+        use super::super::copy::copy_into_strided;
+        for &shape in SHAPES {
+            for x in operands(shape).iter().filter(|x| x.shape() == shape) {
+                let want = read::<i32>(x, shape);
+                assert_eq!(contiguous(x).as_slice::<i32>().unwrap(), want);
+                let small = map(x, |v: i32| v as u8);
+                let bytes: Vec<u8> = want.iter().map(|&v| v as u8).collect();
+                assert_eq!(small.as_slice::<u8>().unwrap(), bytes);
+                // Into the middle column of a block three times as wide.
+                if let Some(&last) = shape.last() {
+                    let mut wide = Shape::from_slice(shape);
+                    wide[shape.len() - 1] *= 3;
+                    let mut out = Array::full::<i32>(wide.clone(), -1);
+                    let strides = Strides::from_slice(out.strides());
+                    let data = out.as_mut_slice::<i32>().unwrap();
+                    // SAFETY: the region lies inside `out`.
+                    unsafe { copy_into_strided(x, data.as_mut_ptr().wrapping_add(last), &strides) };
+                    let middle = out.slice(shape.len() - 1, last, last, 1);
+                    assert_eq!(read::<i32>(&middle, shape), want);
+                    assert!(read::<i32>(&out.slice(shape.len() - 1, 0, last, 1), shape).iter().all(|&v| v == -1));
+                    assert!(
+                        read::<i32>(&out.slice(shape.len() - 1, 2 * last, last, 1), shape).iter().all(|&v| v == -1)
+                    );
+                }
+            }
+        }
+    }
+}
