@@ -4,5 +4,8 @@ pub(crate) mod cast;
 pub(crate) mod copy;
 pub(crate) mod map;
 pub(crate) mod math;
+pub(crate) mod matmul;
+pub(crate) mod reduce;
 pub(crate) mod simd;
+pub(crate) mod strided;
 pub(crate) mod threads;
