@@ -1,0 +1,278 @@
+//! A typed [`Function`] as an [`Op`]: trees become slices on the way in and trees again on the way out, and
+//! everything that a user's method returns is checked here.
+
+use std::sync::{Arc, OnceLock};
+
+use smallvec::SmallVec;
+
+use super::context::{Context, Facts, Marks, collect};
+use super::op::{Batched, Cotangents, Op, Saved, Tangents};
+use super::{Cotangent, Function, OpRef, Outs, Tangent, VmapInfo};
+use crate::error::{Context as _, bail};
+use crate::interp::{Frame, Method, bind, check_alive};
+use crate::tree::{Leaf, leaves};
+use crate::{Result, Tensor, TensorType, Tree};
+
+/// A structure without leaves.
+type Skeleton<T> = <T as Tree>::Mapped<()>;
+
+/// One call of a function: the function, and the structure of its arguments and results.
+pub(super) struct Erased<F: Function> {
+    function: F,
+    inputs: Skeleton<F::Inputs>,
+    /// Known once `forward` has run.
+    outputs: OnceLock<Skeleton<F::Outputs>>,
+}
+
+/// What [`Op::save`] keeps besides the saved tensors.
+struct SavedCall<F: Function> {
+    marks: Marks,
+    facts: Arc<Facts<F>>,
+    saved: Skeleton<F::Saved>,
+}
+
+/// Rebuilds a tree from tensors in order.
+fn rebuild<'a, T: Tree>(skeleton: &Skeleton<T>, tensors: impl IntoIterator<Item = &'a Tensor>) -> T {
+    let mut tensors = tensors.into_iter();
+    T::from_mapped(skeleton, &mut |()| tensors.next().expect("a leaf for every place of the skeleton").clone())
+}
+
+/// A mapped tree from leaves in order.
+fn fill<T: Tree, L: Leaf>(skeleton: &Skeleton<T>, values: impl IntoIterator<Item = L>) -> T::Mapped<L> {
+    let mut values = values.into_iter();
+    T::map_mapped(skeleton, &mut |()| values.next().expect("a leaf for every place of the skeleton"))
+}
+
+fn skeleton<T: Tree>(tree: &T) -> Skeleton<T> {
+    tree.map(&mut |_| ())
+}
+
+/// Applies a function to a tree.
+pub(super) fn apply<F: Function>(function: &F, inputs: &F::Inputs) -> Result<F::Outputs> {
+    let tensors = leaves(inputs);
+    if crate::interp::newest(&tensors).is_none() {
+        // Nothing to interpret: no operation needs to be built.
+        return run_forward(function, inputs, &tensors);
+    }
+    let erased = Arc::new(Erased { function: function.clone(), inputs: skeleton(inputs), outputs: OnceLock::new() });
+    let outs = bind(&OpRef::Shared(erased.clone()), &tensors)?;
+    Ok(erased.rebuild_outputs(&outs))
+}
+
+/// Applies the generated batching rule of a function.
+pub(super) fn apply_generated<F: Function>(
+    function: &F,
+    info: &VmapInfo,
+    dims: &[Option<usize>],
+    inputs: &F::Inputs,
+) -> Result<F::Outputs> {
+    let erased = Arc::new(Erased { function: function.clone(), inputs: skeleton(inputs), outputs: OnceLock::new() });
+    let outs = super::vmapped::bind_vmapped(OpRef::Shared(erased.clone()), info, dims, &leaves(inputs))?;
+    Ok(erased.rebuild_outputs(&outs))
+}
+
+fn run_forward<F: Function>(function: &F, inputs: &F::Inputs, tensors: &[&Tensor]) -> Result<F::Outputs> {
+    let name = function.name();
+    let outputs = Frame::run(name, Method::Forward, &mut tensors.iter().copied(), || function.forward(inputs))
+        .context(|| place(name, Method::Forward))?;
+    let mut escaped = Ok(());
+    outputs.visit(&mut |t| {
+        if escaped.is_ok() {
+            escaped = check_alive(t, "an output");
+        }
+    });
+    escaped.context(|| place(name, Method::Forward))?;
+    Ok(outputs)
+}
+
+/// How messages name a method of a user's function.
+pub(super) fn place(function: &str, method: Method) -> String {
+    format!("`{}` of function `{function}`", method.name())
+}
+
+impl<F: Function> Erased<F> {
+    fn rebuild_outputs(&self, outs: &[Tensor]) -> F::Outputs {
+        rebuild(self.outputs.get().expect("forward has run"), outs)
+    }
+
+    fn context(&self, call: &SavedCall<F>) -> Context<F> {
+        Context { facts: call.facts.clone(), marks: call.marks.clone(), deriving: None }
+    }
+
+    fn run<R>(&self, method: Method, arguments: &mut dyn Iterator<Item = &Tensor>, body: impl FnOnce() -> Result<R>) -> Result<R> {
+        let name = self.function.name();
+        Frame::run(name, method, arguments, body).context(|| place(name, method))
+    }
+
+    fn fail<T>(&self, method: Method, e: crate::Error) -> Result<T> {
+        Err(e.in_context(place(self.function.name(), method)))
+    }
+}
+
+/// What a rule returned for one tensor, checked against the type that it must have.
+pub(super) fn check_rule_value(
+    kind: &str,
+    of: &str,
+    index: usize,
+    value: &Cotangent,
+    ty: &TensorType,
+    needed: bool,
+) -> Result<()> {
+    let Some(t) = value.as_tensor() else {
+        if !value.is_supplied() && needed {
+            bail!(Rule, "expected a {kind} for {of} {index} ({ty}), which is needed, got none"; help = "compute it, \
+                or return `{}::zero()` if the function does not depend on it", if kind == "tangent" { "Tangent" } else { "Cotangent" });
+        }
+        return Ok(());
+    };
+    check_alive(t, kind)?;
+    let got = t.ty();
+    if !ty.dtype.is_float() {
+        bail!(Rule, "expected no {kind} for {of} {index}, which is {ty} and takes none, got {got}"; help = "return \
+            `Cotangent::zero()` for it");
+    }
+    if got.shape != ty.shape {
+        bail!(Rule, "expected a {kind} of type {ty} for {of} {index}, got {got}"; help = "{}",
+            if crate::shape::broadcasts_to(&ty.shape, &got.shape) {
+                "sum over the dimensions that were broadcast, with `sum_to`"
+            } else {
+                "return the shape of the value itself"
+            });
+    }
+    if got.dtype != ty.dtype {
+        bail!(Rule, "expected a {kind} of type {ty} for {of} {index}, got {got}"; help = "convert it with `to_dtype`");
+    }
+    Ok(())
+}
+
+fn check_count(kind: &str, expected: usize, of: &str, got: usize) -> Result<()> {
+    if got != expected {
+        bail!(Rule, "expected one {kind} for each of {expected} {of}s, got {got}");
+    }
+    Ok(())
+}
+
+impl<F: Function> Op for Erased<F> {
+    fn name(&self) -> &str {
+        self.function.name()
+    }
+
+    fn couples_cotangents(&self) -> bool {
+        !self.function.backward_is_linear()
+    }
+
+    fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
+        let tree: F::Inputs = rebuild(&self.inputs, inputs.iter().copied());
+        let outputs = run_forward(&self.function, &tree, inputs)?;
+        let found = skeleton(&outputs);
+        let n = super::context::count::<F::Outputs, ()>(&found);
+        let known = self.outputs.get_or_init(|| found);
+        let expected = super::context::count::<F::Outputs, ()>(known);
+        if n != expected {
+            let e = crate::Error::new(
+                crate::ErrorKind::Rule,
+                format!("expected {expected} outputs as in the first run of this call, got {n}"),
+            );
+            return self.fail(Method::Forward, e.with_help("`forward` must return the same structure every time"));
+        }
+        let mut outs = Outs::new();
+        outputs.visit(&mut |t| outs.push(t.clone()));
+        Ok(outs)
+    }
+
+    fn save(&self, needs: &[bool], inputs: &[&Tensor], outputs: &[Tensor]) -> Result<Saved> {
+        let input_tree: F::Inputs = rebuild(&self.inputs, inputs.iter().copied());
+        let output_tree = self.rebuild_outputs(outputs);
+        let facts = Arc::new(Facts {
+            needs: fill::<F::Inputs, bool>(&self.inputs, needs.iter().copied()),
+            inputs: input_tree.map(&mut Tensor::ty),
+            outputs: output_tree.map(&mut Tensor::ty),
+        });
+        let mut ctx = Context { facts: facts.clone(), marks: Marks::default(), deriving: None };
+        let mut arguments = inputs.iter().copied().chain(outputs);
+        let saved = self.run(Method::SetupContext, &mut arguments, || {
+            self.function.setup_context(&mut ctx, &input_tree, &output_tree)
+        })?;
+        let mut tensors = SmallVec::new();
+        saved.visit(&mut |t| tensors.push(t.clone()));
+        let non_differentiable = ctx.marks.non_differentiable.clone();
+        let call = SavedCall::<F> { marks: ctx.marks, facts, saved: skeleton(&saved) };
+        Ok(Saved { tensors, non_differentiable, ..Saved::default() }.with_state(call))
+    }
+
+    fn backward(&self, saved: &Saved, needs: &[bool], grads: &[Cotangent]) -> Result<Cotangents> {
+        let call: &SavedCall<F> = saved.get_state();
+        let ctx = self.context(call);
+        let mut grads: Vec<Cotangent> = grads.to_vec();
+        for (grad, ty) in grads.iter_mut().zip(collect::<F::Outputs, TensorType>(&call.facts.outputs)) {
+            grad.set_type(&ty);
+        }
+        let tree: F::Saved = rebuild(&call.saved, &saved.tensors);
+        let mut arguments = saved.tensors.iter().chain(grads.iter().filter_map(Cotangent::as_tensor));
+        let result = self.run(Method::Backward, &mut arguments, || {
+            let grads = fill::<F::Outputs, Cotangent>(self.outputs.get().expect("forward has run"), grads.iter().cloned());
+            let found = collect::<F::Inputs, Cotangent>(&self.function.backward(&ctx, &tree, grads)?);
+            let types = collect::<F::Inputs, TensorType>(&call.facts.inputs);
+            check_count("cotangent", types.len(), "input", found.len())?;
+            for (k, (value, ty)) in found.iter().zip(&types).enumerate() {
+                check_rule_value("cotangent", "input", k, value, ty, needs[k])?;
+            }
+            Ok(found.into_iter().collect())
+        });
+        result
+    }
+
+    fn jvp(&self, saved: &Saved, tangents: &[Tangent]) -> Result<Tangents> {
+        let call: &SavedCall<F> = saved.get_state();
+        let ctx = self.context(call);
+        let mut tangents: Vec<Tangent> = tangents.to_vec();
+        for (tangent, ty) in tangents.iter_mut().zip(collect::<F::Inputs, TensorType>(&call.facts.inputs)) {
+            tangent.set_type(&ty);
+        }
+        let tree: F::Saved = rebuild(&call.saved, &saved.tensors);
+        let mut arguments = saved.tensors.iter().chain(tangents.iter().filter_map(Tangent::as_tensor));
+        self.run(Method::Jvp, &mut arguments, || {
+            let tangents = fill::<F::Inputs, Tangent>(&self.inputs, tangents.iter().cloned());
+            let found = collect::<F::Outputs, Tangent>(&self.function.jvp(&ctx, &tree, tangents)?);
+            let types = collect::<F::Outputs, TensorType>(&call.facts.outputs);
+            check_count("tangent", types.len(), "output", found.len())?;
+            for (k, (value, ty)) in found.iter().zip(&types).enumerate() {
+                let marked = saved.non_differentiable.contains(&k);
+                check_rule_value("tangent", "output", k, value, ty, ty.dtype.is_float() && !marked)?;
+            }
+            Ok(found.into_iter().collect())
+        })
+    }
+
+    fn vmap(&self, info: &VmapInfo, dims: &[Option<usize>], inputs: &[&Tensor]) -> Result<Batched> {
+        let tree: F::Inputs = rebuild(&self.inputs, inputs.iter().copied());
+        let in_dims = fill::<F::Inputs, Option<usize>>(&self.inputs, dims.iter().copied());
+        self.run(Method::Vmap, &mut inputs.iter().copied(), || {
+            let (outputs, out_dims) = self.function.vmap(info, in_dims, &tree)?;
+            let out_dims = collect::<F::Outputs, Option<usize>>(&out_dims);
+            let outs = leaves(&outputs);
+            if outs.len() != out_dims.len() {
+                bail!(Rule, "expected one batch dim for each of {} outputs, got {}", outs.len(), out_dims.len());
+            }
+            for (k, (out, dim)) in outs.iter().zip(&out_dims).enumerate() {
+                check_alive(out, "an output")?;
+                let Some(dim) = *dim else { continue };
+                let (ty, n) = (out.ty(), info.batch_size);
+                match out.shape().get(dim) {
+                    None => bail!(Rule, "batch dim {dim} of output {k} is out of range for {ty}"; help = "return \
+                        `None` for an output that does not depend on the lane"),
+                    Some(&size) if size != n => bail!(Rule, "expected batch size {n} at dim {dim} of output {k}, got \
+                        {size} ({ty})"; help = "return the dimension that the lanes lie along"),
+                    Some(_) => {}
+                }
+            }
+            let found = skeleton(&outputs);
+            let known = self.outputs.get_or_init(|| found);
+            let expected = super::context::count::<F::Outputs, ()>(known);
+            if outs.len() != expected {
+                bail!(Rule, "expected {expected} outputs as `forward` returns, got {}", outs.len());
+            }
+            Ok((outs.into_iter().cloned().collect(), out_dims.into_iter().collect()))
+        })
+    }
+}

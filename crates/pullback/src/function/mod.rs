@@ -1,0 +1,181 @@
+//! Operations that users write, on the same footing as those built in.
+
+mod context;
+mod cotangent;
+mod derive;
+mod erased;
+pub(crate) mod op;
+pub mod rules;
+mod vmapped;
+
+pub use context::Context;
+pub use cotangent::{Cotangent, Tangent};
+pub(crate) use op::{OpRef, Outs, Saved};
+pub use op::{Randomness, VmapInfo};
+
+use crate::{Result, Tree};
+
+/// One [`Cotangent`] per tensor of a tree.
+pub type Cotangents<T> = <T as Tree>::Mapped<Cotangent>;
+
+/// One [`Tangent`] per tensor of a tree.
+pub type Tangents<T> = <T as Tree>::Mapped<Tangent>;
+
+/// One batch dimension per tensor of a tree; `None` for a tensor that is the same for every lane.
+pub type Dims<T> = <T as Tree>::Mapped<Option<usize>>;
+
+/// A differentiable, batchable operation that you define.
+///
+/// Implement [`forward`](Function::forward), [`setup_context`](Function::setup_context) and one derivative rule,
+/// [`backward`](Function::backward) or [`jvp`](Function::jvp); the missing one is derived by transposing the other.
+/// The batching rule, [`vmap`](Function::vmap), is generated unless you write one. Call it with
+/// [`apply`](Function::apply). It then works under every transform, nested in any order.
+///
+/// Parameters that are not tensors are fields of the implementing struct.
+///
+/// # When each method runs
+/// - `forward` runs once per call, at the bottom of all transforms, on values that carry no derivatives. Anything
+///   may happen inside: other libraries, other languages, loops over raw slices.
+/// - `setup_context` runs once per level that differentiates the call, on values of the level below. It keeps what
+///   the rules need; what it computes with tensor operations is itself differentiated by the levels outside.
+/// - `backward` and `jvp` run on values of the level below, and must be written in tensor operations and other
+///   `Function`s, so that they can be differentiated and batched in turn.
+/// - `vmap` runs when at least one input is batched, on values of the level below.
+///
+/// Every value must reach a method as an argument: a tensor captured from outside that some transform is working
+/// on is an error of kind [`CapturedTracer`](crate::ErrorKind::CapturedTracer).
+///
+/// # What is checked
+/// The number, shapes and dtypes of everything a rule returns, and batch dims and sizes. A violation is an error of
+/// kind [`Rule`](crate::ErrorKind::Rule) that names the function, the method and the position.
+///
+/// # Example
+/// A cube that also returns `3x²`, so that its derivative need not be recomputed. Because the intermediate is an
+/// output with a cotangent of its own, derivatives of every order are exact.
+///
+/// ```
+/// use pullback::{Context, Cotangent, Function, Result, Tensor, grad, hessian};
+///
+/// #[derive(Clone)]
+/// struct Cube;
+///
+/// impl Function for Cube {
+///     type Inputs = Tensor;
+///     type Outputs = (Tensor, Tensor);
+///     type Saved = (Tensor, Tensor);
+///
+///     fn forward(&self, x: &Tensor) -> Result<(Tensor, Tensor)> {
+///         Ok((x.powi(3)?, x.square()?.mul(3.0)?))
+///     }
+///
+///     fn setup_context(&self, _: &mut Context<Self>, x: &Tensor, y: &(Tensor, Tensor)) -> Result<(Tensor, Tensor)> {
+///         Ok((x.clone(), y.1.clone()))
+///     }
+///
+///     fn backward(
+///         &self,
+///         _: &Context<Self>,
+///         (x, dx): &(Tensor, Tensor),
+///         (gy, gdx): (Cotangent, Cotangent),
+///     ) -> Result<Cotangent> {
+///         Ok(gy * dx + gdx * x * 6.0)
+///     }
+/// }
+///
+/// let cube = |x: &Tensor| Ok(Cube.apply(x)?.0);
+/// let x = Tensor::from(2.0);
+/// assert_eq!(cube(&x)?.item::<f64>()?, 8.0);
+/// assert_eq!(grad(cube)(&x)?.item::<f64>()?, 12.0);
+/// assert_eq!(hessian(cube)(&x)?.item::<f64>()?, 12.0);
+/// # Ok::<(), pullback::Error>(())
+/// ```
+pub trait Function: Clone + Send + Sync + 'static {
+    /// The arguments: a tensor, or a tree of tensors.
+    type Inputs: Tree;
+    /// The results.
+    type Outputs: Tree;
+    /// What the derivative rules read.
+    type Saved: Tree;
+
+    /// The name that messages use; the name of the type unless overridden.
+    fn name(&self) -> &str {
+        let full = std::any::type_name::<Self>();
+        let end = full.find('<').unwrap_or(full.len());
+        full[..end].rsplit("::").next().unwrap_or(full)
+    }
+
+    /// Computes the outputs. The inputs carry no derivatives here, so their data may be read.
+    fn forward(&self, inputs: &Self::Inputs) -> Result<Self::Outputs>;
+
+    /// Keeps what the derivative rules will read, usually some inputs and outputs, and makes marks on `ctx`.
+    ///
+    /// Must be pure: it runs once per differentiating level.
+    fn setup_context(
+        &self,
+        ctx: &mut Context<Self>,
+        inputs: &Self::Inputs,
+        outputs: &Self::Outputs,
+    ) -> Result<Self::Saved>;
+
+    /// The cotangents of the inputs from those of the outputs: `grads` times the Jacobian.
+    ///
+    /// It must be linear in `grads`, unless [`jvp`](Function::jvp) is written too. Cotangents must have the shape
+    /// and dtype of their input; integer and bool inputs take none (return [`Cotangent::zero`]). Inputs that are
+    /// broadcast in `forward` need [`Tensor::sum_to`]. Work for inputs that `ctx.needs_input_grad()` excludes may be
+    /// skipped.
+    ///
+    /// The default derives it from `jvp`, at the cost of one recorded call of `jvp` and one walk back through it.
+    fn backward(
+        &self,
+        ctx: &Context<Self>,
+        saved: &Self::Saved,
+        grads: Cotangents<Self::Outputs>,
+    ) -> Result<Cotangents<Self::Inputs>> {
+        derive::backward_from_jvp(self, ctx, saved, grads)
+    }
+
+    /// The tangents of the outputs from those of the inputs: the Jacobian times `tangents`.
+    ///
+    /// The default derives it from `backward`, at the cost of one recorded call of `backward` and one walk back
+    /// through it.
+    fn jvp(
+        &self,
+        ctx: &Context<Self>,
+        saved: &Self::Saved,
+        tangents: Tangents<Self::Inputs>,
+    ) -> Result<Tangents<Self::Outputs>> {
+        derive::jvp_from_backward(self, ctx, saved, tangents)
+    }
+
+    /// The outputs for all lanes of a `vmap` at once, with the batch dim of each.
+    ///
+    /// `in_dims` says where each input carries its lanes. Output dims must be in range and of size
+    /// `info.batch_size`; `None` means that the output is the same for every lane. The rule usually moves the lanes
+    /// somewhere convenient and calls `self.apply` or tensor operations, whose derivatives are then those of the
+    /// batched function.
+    ///
+    /// The default is the generated rule: it runs `forward`, `setup_context`, `backward` and `jvp` under a batch
+    /// level, so they must not read raw data. Functions that do may loop instead, with [`rules::per_example`].
+    fn vmap(
+        &self,
+        info: &VmapInfo,
+        in_dims: Dims<Self::Inputs>,
+        inputs: &Self::Inputs,
+    ) -> Result<(Self::Outputs, Dims<Self::Outputs>)> {
+        rules::generated(self, info, in_dims, inputs)
+    }
+
+    /// True if `backward` is linear in the cotangents (it almost always is), which lets a call on inputs that no
+    /// lane of a surrounding `vmap` changes run once for all lanes.
+    ///
+    /// The default is `false`: each lane then has its own call of `backward`, so that even a rule that clips
+    /// gradients gives what a loop over the lanes gives.
+    fn backward_is_linear(&self) -> bool {
+        false
+    }
+
+    /// Applies the function.
+    fn apply(&self, inputs: &Self::Inputs) -> Result<Self::Outputs> {
+        erased::apply(self, inputs)
+    }
+}

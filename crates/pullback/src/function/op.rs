@@ -1,0 +1,168 @@
+//! [`Op`]: the erased operation that everything inside works on, built in or a user's.
+
+use std::any::Any;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::{Cotangent, Tangent};
+use crate::shape::Shape;
+use crate::{Result, Tensor, TensorType};
+
+/// The outputs of an operation.
+pub(crate) type Outs = SmallVec<[Tensor; 1]>;
+
+/// Cotangents of the inputs of an operation.
+pub(crate) type Cotangents = SmallVec<[Cotangent; 2]>;
+
+/// Tangents of the outputs of an operation.
+pub(crate) type Tangents = SmallVec<[Tangent; 1]>;
+
+/// Outputs of a batching rule with the batch dim of each, `None` where it does not depend on the lane.
+pub(crate) type Batched = (Outs, SmallVec<[Option<usize>; 1]>);
+
+/// How random numbers are drawn under a `vmap`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Randomness {
+    /// Drawing is an error.
+    #[default]
+    Error,
+    /// Every lane draws its own numbers.
+    Different,
+    /// All lanes share the same numbers.
+    Same,
+}
+
+/// What a batching rule is told about the `vmap` that it serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct VmapInfo {
+    /// The number of lanes.
+    pub batch_size: usize,
+    /// How random numbers are to be drawn. Random operations inside a hand-written rule are not governed by the
+    /// `vmap` any more; the rule has to honour this itself.
+    pub randomness: Randomness,
+}
+
+impl VmapInfo {
+    pub(crate) fn new(batch_size: usize, randomness: Randomness) -> VmapInfo {
+        VmapInfo { batch_size, randomness }
+    }
+}
+
+/// What the derivative rules of one call read: tensors, and whatever else the operation keeps.
+#[derive(Clone, Default)]
+pub(crate) struct Saved {
+    pub(crate) tensors: SmallVec<[Tensor; 2]>,
+    pub(crate) state: State,
+    /// Outputs that carry no derivative although their dtype could.
+    pub(crate) non_differentiable: Vec<usize>,
+}
+
+/// The part of [`Saved`] that is not tensors.
+#[derive(Clone, Default)]
+pub(crate) enum State {
+    #[default]
+    Empty,
+    Shape(Shape),
+    Any(Arc<dyn Any + Send + Sync>),
+}
+
+impl Saved {
+    /// Saves tensors and nothing else.
+    pub(crate) fn tensors<const N: usize>(tensors: [&Tensor; N]) -> Saved {
+        Saved { tensors: tensors.into_iter().cloned().collect(), ..Saved::default() }
+    }
+
+    /// Saves one shape and nothing else.
+    pub(crate) fn shape(shape: &[usize]) -> Saved {
+        Saved { state: State::Shape(Shape::from_slice(shape)), ..Saved::default() }
+    }
+
+    /// Adds a value of any type.
+    pub(crate) fn with_state(mut self, state: impl Any + Send + Sync) -> Saved {
+        self.state = State::Any(Arc::new(state));
+        self
+    }
+
+    /// The shape that [`Saved::shape`] kept.
+    pub(crate) fn get_shape(&self) -> &[usize] {
+        match &self.state {
+            State::Shape(shape) => shape,
+            _ => unreachable!("the operation saved no shape"),
+        }
+    }
+
+    /// The value that [`Saved::with_state`] kept.
+    pub(crate) fn get_state<T: Any>(&self) -> &T {
+        match &self.state {
+            State::Any(any) => any.downcast_ref().expect("an operation reads the state that it saved"),
+            _ => unreachable!("the operation saved no state"),
+        }
+    }
+}
+
+/// An operation: how it computes, and its rules under every transform.
+///
+/// `forward` gets values without derivative levels. All other methods get values of the level below the one that is
+/// being interpreted, and are written in operations, so that each rule can itself be transformed.
+pub(crate) trait Op: Send + Sync + 'static {
+    /// The name that messages use.
+    fn name(&self) -> &str;
+
+    /// Computes the outputs.
+    fn forward(&self, inputs: &[&Tensor]) -> Result<Outs>;
+
+    /// False if no output ever depends differentiably on an input (comparisons, `argmax`).
+    fn is_differentiable(&self) -> bool {
+        true
+    }
+
+    /// True if `backward` may be nonlinear in the cotangents, so that lanes of a `vmap` must not share one call.
+    fn couples_cotangents(&self) -> bool {
+        false
+    }
+
+    /// Keeps what the derivative rules will read. `needs` says which inputs are being differentiated.
+    fn save(&self, needs: &[bool], inputs: &[&Tensor], outputs: &[Tensor]) -> Result<Saved>;
+
+    /// The cotangent of every input from those of the outputs; anything for an input that is not needed.
+    fn backward(&self, saved: &Saved, needs: &[bool], grads: &[Cotangent]) -> Result<Cotangents>;
+
+    /// The tangent of every output from those of the inputs, of which at least one is not zero.
+    fn jvp(&self, saved: &Saved, tangents: &[Tangent]) -> Result<Tangents>;
+
+    /// The outputs for all lanes at once; `dims` says where each input carries its lanes. At least one does.
+    fn vmap(&self, info: &VmapInfo, dims: &[Option<usize>], inputs: &[&Tensor]) -> Result<Batched>;
+}
+
+/// A shared operation. Those without parameters are statics and cost nothing to share.
+#[derive(Clone)]
+pub(crate) enum OpRef {
+    Static(&'static dyn Op),
+    Shared(Arc<dyn Op>),
+}
+
+impl OpRef {
+    pub(crate) fn new(op: impl Op) -> OpRef {
+        OpRef::Shared(Arc::new(op))
+    }
+}
+
+impl Deref for OpRef {
+    type Target = dyn Op;
+
+    #[inline]
+    fn deref(&self) -> &dyn Op {
+        match self {
+            OpRef::Static(op) => *op,
+            OpRef::Shared(op) => &**op,
+        }
+    }
+}
+
+/// The types of some tensors.
+pub(crate) fn types(tensors: &[Tensor]) -> Box<[TensorType]> {
+    tensors.iter().map(Tensor::ty).collect()
+}

@@ -1,0 +1,153 @@
+//! What a user's method may touch: its arguments and what is made from them, not values that it captured.
+
+use std::cell::Cell;
+
+use smallvec::SmallVec;
+
+use super::{Traced, Tracer, level};
+use crate::tensor::Repr;
+use crate::{Result, Tensor, error::bail};
+
+/// The methods of a `Function`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Method {
+    Forward,
+    SetupContext,
+    Backward,
+    Jvp,
+    Vmap,
+}
+
+impl Method {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Method::Forward => "forward",
+            Method::SetupContext => "setup_context",
+            Method::Backward => "backward",
+            Method::Jvp => "jvp",
+            Method::Vmap => "vmap",
+        }
+    }
+}
+
+/// One running method of a user's function.
+struct Running {
+    function: *const str,
+    method: Method,
+    /// Levels from this number on were opened inside the method.
+    entry: u64,
+    /// Older levels that the arguments depend on.
+    allowed: SmallVec<[u64; 4]>,
+}
+
+thread_local! {
+    static CURRENT: Cell<*const Running> = const { Cell::new(std::ptr::null()) };
+}
+
+/// Runs a method of a user's function.
+pub(crate) struct Frame;
+
+impl Frame {
+    /// Calls `body` as `method` of `function`, whose arguments are `arguments`.
+    pub(crate) fn run<R>(
+        function: &str,
+        method: Method,
+        arguments: &mut dyn Iterator<Item = &Tensor>,
+        body: impl FnOnce() -> R,
+    ) -> R {
+        struct Restore(*const Running);
+        impl Drop for Restore {
+            fn drop(&mut self) {
+                CURRENT.set(self.0);
+            }
+        }
+
+        let mut allowed = SmallVec::new();
+        for t in arguments {
+            levels_of(t, &mut allowed);
+        }
+        let running = Running { function, method, entry: level::next_id(), allowed };
+        let _restore = Restore(CURRENT.replace(&running));
+        body()
+    }
+}
+
+fn levels_of(t: &Tensor, out: &mut SmallVec<[u64; 4]>) {
+    if let Repr::Tracer(tracer) = &t.0 {
+        if !out.contains(&tracer.level.id) {
+            out.push(tracer.level.id);
+        }
+        match &tracer.value {
+            Traced::Reverse { primal, .. } => levels_of(primal, out),
+            Traced::Forward { primal, tangent } => {
+                levels_of(primal, out);
+                levels_of(tangent, out);
+            }
+            Traced::Batch { value, .. } => levels_of(value, out),
+        }
+    }
+}
+
+fn with_current<R>(f: impl FnOnce(&Running, &str) -> R) -> Option<R> {
+    let current = CURRENT.get();
+    // SAFETY: the pointer is set by `Frame::run` to a local that outlives the call of `body`, and reset before it
+    // dies; `function` is borrowed for as long.
+    (!current.is_null()).then(|| unsafe { f(&*current, &*(*current).function) })
+}
+
+/// An error if `tracer` reached the running method by capture.
+pub(super) fn check_captured(tracer: &Tracer, op: &str) -> Result<()> {
+    let id = tracer.level.id;
+    with_current(|running, function| {
+        if id < running.entry && !running.allowed.contains(&id) {
+            let (transform, method) = (tracer.level.kind.transform(), running.method.name());
+            bail!(CapturedTracer, "`{method}` of function `{function}`: `{op}` got a value that a `{transform}` \
+                (level {id}) is transforming and that is not one of the arguments"; help = "pass it to the \
+                function as an input, so that the rules can account for it");
+        }
+        Ok(())
+    })
+    .unwrap_or(Ok(()))
+}
+
+/// An error if reading the data of `tracer` would lose a dependence, or if it has no single data.
+pub(crate) fn check_data_access(tracer: &Tracer, op: &str) -> Result<()> {
+    super::check_usable(tracer, op)?;
+    let (id, kind) = (tracer.level.id, tracer.level.kind.transform());
+    if let Traced::Batch { value, dim, .. } = &tracer.value {
+        let (n, ty) = (value.shape()[*dim], tracer_type(tracer));
+        return with_current(|running, function| {
+            let method = running.method.name();
+            bail!(ConcreteValueNeeded, "`{method}` of function `{function}`: `{op}` reads the data of a batched value \
+                ({ty}, batch {n} at dim {dim}, level {id})"; help = "implement `Function::vmap`, or loop with \
+                `rules::per_example` (cost: one call per example)");
+        })
+        .unwrap_or_else(|| {
+            bail!(ConcreteValueNeeded, "{op}: the value is batched by `vmap` ({ty}, batch {n} at dim {dim}, level {id}) \
+                and has no single contents"; help = "use tensor operations such as `where_`, or return the value from \
+                the mapped function and read it outside");
+        });
+    }
+    with_current(|running, function| {
+        if id < running.entry {
+            let method = running.method.name();
+            bail!(ConcreteValueNeeded, "`{method}` of function `{function}`: `{op}` reads the data of a value that a \
+                `{kind}` (level {id}) is differentiating, so this derivative would be lost"; help = "write the rule with \
+                tensor operations, or move the external code into a `Function` of its own with its own rules");
+        }
+        Ok(())
+    })
+    .unwrap_or(Ok(()))?;
+    if tracer.level.opaque_data {
+        bail!(ConcreteValueNeeded, "{op}: a derivative rule that is being transposed reads the data of its \
+            (co)tangent"; help = "implement both `backward` and `jvp`, or write the rule with tensor operations");
+    }
+    Ok(())
+}
+
+fn tracer_type(tracer: &Tracer) -> crate::TensorType {
+    match &tracer.value {
+        Traced::Reverse { primal, .. } | Traced::Forward { primal, .. } => primal.ty(),
+        Traced::Batch { value, shape, .. } => crate::TensorType::new(value.dtype(), shape),
+    }
+}

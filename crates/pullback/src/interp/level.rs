@@ -1,0 +1,156 @@
+//! Levels: one per running transform, numbered by a global counter that never repeats.
+
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use crate::function::Randomness;
+
+/// One running transform.
+pub(crate) struct Level {
+    /// Newer levels have larger numbers, so nesting order is the order of numbers, on every thread.
+    pub(crate) id: u64,
+    pub(crate) kind: LevelKind,
+    alive: AtomicBool,
+    /// Numbers the nodes of a reverse level in order of execution.
+    sequence: AtomicU64,
+    /// While a rule is being transposed, its data must not be read: the dependence would be lost.
+    pub(crate) opaque_data: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LevelKind {
+    Reverse,
+    Forward,
+    Batch { size: usize, randomness: Randomness },
+}
+
+impl LevelKind {
+    /// The transform as messages name it.
+    pub(crate) fn transform(&self) -> &'static str {
+        match self {
+            LevelKind::Reverse => "grad",
+            LevelKind::Forward => "jvp",
+            LevelKind::Batch { .. } => "vmap",
+        }
+    }
+}
+
+static COUNTER: AtomicU64 = AtomicU64::new(1);
+
+/// The number that the next level will have, or a later one.
+pub(crate) fn next_id() -> u64 {
+    COUNTER.load(Ordering::Relaxed)
+}
+
+thread_local! {
+    /// The batch levels that are open on this thread, oldest first.
+    static BATCHES: RefCell<Vec<Arc<Level>>> = const { RefCell::new(Vec::new()) };
+    /// How many of them the running code is inside of: a batching rule runs below its own level.
+    static VISIBLE: Cell<usize> = const { Cell::new(0) };
+}
+
+impl Level {
+    fn new(kind: LevelKind, opaque_data: bool) -> Arc<Level> {
+        Arc::new(Level {
+            id: COUNTER.fetch_add(1, Ordering::Relaxed),
+            kind,
+            alive: AtomicBool::new(true),
+            sequence: AtomicU64::new(0),
+            opaque_data,
+        })
+    }
+
+    pub(crate) fn is_alive(&self) -> bool {
+        self.alive.load(Ordering::Relaxed)
+    }
+
+    /// The next node number of a reverse level.
+    pub(crate) fn next_sequence(&self) -> u64 {
+        self.sequence.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+/// An open level; dropping it closes the level, also when user code panics.
+pub(crate) struct OpenLevel {
+    level: Arc<Level>,
+    /// The number of batch levels that were open and visible before, for a batch level.
+    before: Option<(usize, usize)>,
+}
+
+impl OpenLevel {
+    pub(crate) fn new(kind: LevelKind) -> OpenLevel {
+        OpenLevel::with(Level::new(kind, false))
+    }
+
+    /// A reverse level for transposing a rule: reading data of its values is an error.
+    pub(crate) fn for_transposing() -> OpenLevel {
+        OpenLevel::with(Level::new(LevelKind::Reverse, true))
+    }
+
+    fn with(level: Arc<Level>) -> OpenLevel {
+        let before = matches!(level.kind, LevelKind::Batch { .. }).then(|| {
+            BATCHES.with_borrow_mut(|batches| {
+                let before = (batches.len(), VISIBLE.get());
+                // Levels that a surrounding rule hides stay hidden: they are not among the visible prefix.
+                batches.insert(VISIBLE.get(), level.clone());
+                VISIBLE.set(VISIBLE.get() + 1);
+                before
+            })
+        });
+        OpenLevel { level, before }
+    }
+
+    pub(crate) fn level(&self) -> &Arc<Level> {
+        &self.level
+    }
+}
+
+impl Drop for OpenLevel {
+    fn drop(&mut self) {
+        self.level.alive.store(false, Ordering::Relaxed);
+        if let Some((len, visible)) = self.before {
+            BATCHES.with_borrow_mut(|batches| {
+                batches.retain(|l| l.id != self.level.id);
+                debug_assert_eq!(batches.len(), len);
+            });
+            VISIBLE.set(visible);
+        }
+    }
+}
+
+/// The newest visible batch level of this thread that is newer than level `id`.
+pub(crate) fn active_batch_newer_than(id: u64) -> Option<Arc<Level>> {
+    match VISIBLE.get() {
+        0 => None,
+        n => BATCHES.with_borrow(|batches| batches[..n].last().filter(|l| l.id > id).cloned()),
+    }
+}
+
+/// The visible batch levels of this thread, oldest first.
+pub(crate) fn active_batches() -> Vec<Arc<Level>> {
+    match VISIBLE.get() {
+        0 => Vec::new(),
+        n => BATCHES.with_borrow(|batches| batches[..n].to_vec()),
+    }
+}
+
+/// While it lives, batch level `id` and newer ones are hidden from this thread: their batching rules run below them.
+pub(crate) struct Below(usize);
+
+impl Below {
+    pub(crate) fn level(id: u64) -> Below {
+        let before = VISIBLE.get();
+        if before > 0 {
+            let below = BATCHES.with_borrow(|batches| batches[..before].partition_point(|l| l.id < id));
+            VISIBLE.set(below);
+        }
+        Below(before)
+    }
+}
+
+impl Drop for Below {
+    fn drop(&mut self) {
+        VISIBLE.set(self.0);
+    }
+}

@@ -1,0 +1,122 @@
+//! Levels, tracers, and the one door through which every operation goes: [`bind`].
+//!
+//! A transform opens a level, wraps its inputs in tracers of that level, calls the user's function and closes the
+//! level. An operation looks at its inputs only: the newest level among them decides which interpreter runs it, and
+//! that interpreter runs rules on values of older levels, until no tracer is left and the kernels are called.
+
+pub(crate) mod batch;
+pub(crate) mod forward;
+mod frame;
+pub(crate) mod level;
+pub(crate) mod reverse;
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+pub(crate) use frame::{Frame, Method, check_data_access};
+pub(crate) use level::{Level, LevelKind};
+
+use crate::function::{OpRef, Outs};
+use crate::shape::Shape;
+use crate::tensor::Repr;
+use crate::{Result, Tensor, error::bail};
+
+/// A value of exactly one level, holding values of older levels.
+pub(crate) struct Tracer {
+    pub(crate) level: Arc<Level>,
+    pub(crate) value: Traced,
+}
+
+/// What a tracer holds, by the kind of its level.
+pub(crate) enum Traced {
+    Reverse { primal: Tensor, edge: reverse::Edge },
+    Forward { primal: Tensor, tangent: Tensor },
+    Batch { value: Tensor, dim: usize, shape: Shape },
+}
+
+impl Tracer {
+    /// The value of an older level that has the same contents, if it is not one of many lanes.
+    pub(crate) fn primal(&self) -> Option<&Tensor> {
+        match &self.value {
+            Traced::Reverse { primal, .. } | Traced::Forward { primal, .. } => Some(primal),
+            Traced::Batch { .. } => None,
+        }
+    }
+}
+
+/// The newest level among the inputs.
+pub(crate) fn newest<'a>(inputs: &[&'a Tensor]) -> Option<&'a Arc<Level>> {
+    let mut best: Option<&Arc<Level>> = None;
+    for t in inputs {
+        if let Repr::Tracer(tracer) = &t.0
+            && best.is_none_or(|b| tracer.level.id > b.id)
+        {
+            best = Some(&tracer.level);
+        }
+    }
+    best
+}
+
+/// Applies `op`: the newest level among the inputs interprets it, or the kernels do where there is none.
+pub(crate) fn bind(op: &OpRef, inputs: &[&Tensor]) -> Result<Outs> {
+    let Some(level) = newest(inputs) else {
+        return op.forward(inputs);
+    };
+    for t in inputs {
+        if let Repr::Tracer(tracer) = &t.0 {
+            check_usable(tracer, op.name())?;
+        }
+    }
+    match level.kind {
+        LevelKind::Reverse => {
+            if op.couples_cotangents()
+                && let Some(inner) = level::active_batch_newer_than(level.id)
+            {
+                // Each lane must see its own cotangent although no input differs between lanes.
+                let lifted = batch::lift(&inner, inputs[0])?;
+                let mut all: SmallVec<[&Tensor; 4]> = SmallVec::from_slice(inputs);
+                all[0] = &lifted;
+                return batch::process(op, &inner, &all);
+            }
+            reverse::process(op, level, inputs)
+        }
+        LevelKind::Forward => forward::process(op, level, inputs),
+        LevelKind::Batch { .. } => batch::process(op, level, inputs),
+    }
+}
+
+/// [`bind`] for an operation with one output.
+pub(crate) fn bind1(op: &OpRef, inputs: &[&Tensor]) -> Result<Tensor> {
+    let mut outs = bind(op, inputs)?;
+    debug_assert_eq!(outs.len(), 1);
+    match outs.pop() {
+        Some(out) => Ok(out),
+        None => bail!(Internal, "{}: an operation with one output returned none", op.name()),
+    }
+}
+
+fn check_usable(tracer: &Tracer, op: &str) -> Result<()> {
+    if !tracer.level.is_alive() {
+        return Err(escaped(tracer, op));
+    }
+    frame::check_captured(tracer, op)
+}
+
+#[cold]
+fn escaped(tracer: &Tracer, op: &str) -> crate::Error {
+    let kind = tracer.level.kind.transform();
+    crate::Error::new(
+        crate::ErrorKind::EscapedTracer,
+        format!("{op}: an input is a value of a `{kind}` (level {}) that has ended", tracer.level.id),
+    )
+    .with_help("return the value from the transformed function instead of storing it elsewhere")
+}
+
+/// An error if `t` belongs to a transform that has ended; `place` names who asks.
+pub(crate) fn check_alive(t: &Tensor, place: &str) -> Result<()> {
+    match &t.0 {
+        Repr::Tracer(tracer) if !tracer.level.is_alive() => Err(escaped(tracer, place)),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,205 @@
+//! The reverse interpreter: records a node per operation, and walks the nodes backwards.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::sync::Arc;
+
+use smallvec::{SmallVec, smallvec};
+
+use super::{Level, Traced, Tracer, bind};
+use crate::function::op::types;
+use crate::function::op::Cotangents;
+use crate::function::{Cotangent, OpRef, Outs, Saved};
+use crate::tensor::Repr;
+use crate::{Result, Tensor, TensorType, error::bail};
+
+/// One output of a node.
+#[derive(Clone)]
+pub(crate) struct Edge {
+    node: Arc<Node>,
+    output: u32,
+}
+
+/// A recorded operation, or an input of the transform.
+pub(crate) struct Node {
+    /// Larger than that of every node it depends on.
+    sequence: u64,
+    content: Content,
+}
+
+enum Content {
+    Input(usize),
+    Call(Call),
+}
+
+struct Call {
+    op: OpRef,
+    saved: Saved,
+    /// Where each input came from; `None` for constants of this level.
+    edges: SmallVec<[Option<Edge>; 2]>,
+    /// The types of the outputs, where there are several and one may receive no cotangent.
+    output_types: Option<Box<[TensorType]>>,
+}
+
+impl Call {
+    /// The cotangents of the inputs.
+    fn backward(&self, mut grads: SmallVec<[Cotangent; 1]>) -> Result<Cotangents> {
+        if let Some(types) = &self.output_types {
+            grads.resize(types.len(), Cotangent::zero());
+            for (grad, ty) in grads.iter_mut().zip(types) {
+                grad.set_type(ty);
+            }
+        }
+        let needs: SmallVec<[bool; 4]> = self.edges.iter().map(Option::is_some).collect();
+        let found = self.op.backward(&self.saved, &needs, &grads)?;
+        if found.len() != self.edges.len() {
+            let (name, expected, got) = (self.op.name(), self.edges.len(), found.len());
+            bail!(Internal, "{name}: backward returned {got} cotangents for {expected} inputs");
+        }
+        Ok(found)
+    }
+}
+
+/// Drops a graph without recursion, whatever its depth.
+impl Drop for Call {
+    fn drop(&mut self) {
+        let mut stack: SmallVec<[Edge; 8]> = self.edges.drain(..).flatten().collect();
+        while let Some(edge) = stack.pop() {
+            if let Some(mut node) = Arc::into_inner(edge.node)
+                && let Content::Call(call) = &mut node.content
+            {
+                stack.extend(call.edges.drain(..).flatten());
+            }
+        }
+    }
+}
+
+/// Wraps `primal` as input number `index` of the transform that opened `level`.
+pub(crate) fn input(level: &Arc<Level>, index: usize, primal: Tensor) -> Tensor {
+    let node = Arc::new(Node { sequence: level.next_sequence(), content: Content::Input(index) });
+    wrap(level, primal, Edge { node, output: 0 })
+}
+
+fn wrap(level: &Arc<Level>, primal: Tensor, edge: Edge) -> Tensor {
+    Tensor(Repr::Tracer(Arc::new(Tracer { level: level.clone(), value: Traced::Reverse { primal, edge } })))
+}
+
+/// The value of the level below, and where its gradient goes, if it depends on an input of `level`.
+pub(crate) fn unwrap(level: &Level, t: Tensor) -> (Tensor, Option<Edge>) {
+    match t.0 {
+        Repr::Tracer(tracer) if tracer.level.id == level.id => match Arc::try_unwrap(tracer) {
+            Ok(Tracer { value: Traced::Reverse { primal, edge }, .. }) => (primal, Some(edge)),
+            Ok(_) => unreachable!("a reverse level holds reverse tracers"),
+            Err(shared) => match &shared.value {
+                Traced::Reverse { primal, edge } => (primal.clone(), Some(edge.clone())),
+                _ => unreachable!("a reverse level holds reverse tracers"),
+            },
+        },
+        repr => (Tensor(repr), None),
+    }
+}
+
+/// Runs `op` on the values below `level` and records it if an input is being differentiated.
+pub(super) fn process(op: &OpRef, level: &Arc<Level>, inputs: &[&Tensor]) -> Result<Outs> {
+    let mut primals: SmallVec<[&Tensor; 4]> = SmallVec::new();
+    let mut edges: SmallVec<[Option<Edge>; 2]> = SmallVec::new();
+    for t in inputs {
+        match &t.0 {
+            Repr::Tracer(tracer) if tracer.level.id == level.id => match &tracer.value {
+                Traced::Reverse { primal, edge } => {
+                    primals.push(primal);
+                    edges.push(Some(edge.clone()));
+                }
+                _ => unreachable!("a reverse level holds reverse tracers"),
+            },
+            _ => {
+                primals.push(t);
+                edges.push(None);
+            }
+        }
+    }
+    let outs = bind(op, &primals)?;
+    if !op.is_differentiable() {
+        return Ok(outs);
+    }
+    let needs: SmallVec<[bool; 4]> = edges.iter().map(Option::is_some).collect();
+    let saved = op.save(&needs, &primals, &outs)?;
+    let differentiable: SmallVec<[bool; 2]> =
+        outs.iter().enumerate().map(|(k, o)| o.dtype().is_float() && !saved.non_differentiable.contains(&k)).collect();
+    if !differentiable.contains(&true) {
+        return Ok(outs);
+    }
+    let output_types = (outs.len() > 1).then(|| types(&outs));
+    let node = Arc::new(Node {
+        sequence: level.next_sequence(),
+        content: Content::Call(Call { op: op.clone(), saved, edges, output_types }),
+    });
+    Ok(outs
+        .into_iter()
+        .enumerate()
+        .map(|(k, o)| {
+            if differentiable[k] { wrap(level, o, Edge { node: node.clone(), output: k as u32 }) } else { o }
+        })
+        .collect())
+}
+
+/// What is still to be walked: the cotangents of a node's outputs, by the node's number.
+struct Pending(BTreeMap<u64, (Arc<Node>, SmallVec<[Cotangent; 1]>)>);
+
+impl Pending {
+    fn add(&mut self, edge: Edge, grad: Tensor) -> Result<()> {
+        let k = edge.output as usize;
+        match self.0.entry(edge.node.sequence) {
+            Entry::Vacant(slot) => {
+                let mut grads = smallvec![Cotangent::zero(); k + 1];
+                grads[k] = Cotangent::from(grad);
+                slot.insert((edge.node, grads));
+            }
+            Entry::Occupied(mut slot) => {
+                let grads = &mut slot.get_mut().1;
+                if grads.len() <= k {
+                    grads.resize(k + 1, Cotangent::zero());
+                }
+                grads[k].accumulate(grad)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The gradients of `inputs` many inputs, given the cotangents of some outputs; `None` where nothing arrived.
+///
+/// The walk goes by falling node number, so every cotangent is complete when its node is reached, and holds only the
+/// frontier. Nodes that nobody else holds are freed as the walk passes them.
+pub(crate) fn backward(roots: Vec<(Edge, Tensor)>, inputs: usize) -> Result<Vec<Option<Tensor>>> {
+    let mut results = vec![None; inputs];
+    let mut pending = Pending(BTreeMap::new());
+    for (edge, grad) in roots {
+        pending.add(edge, grad)?;
+    }
+    while let Some((_, (node, grads))) = pending.0.pop_last() {
+        let found = match &node.content {
+            Content::Input(index) => {
+                results[*index] = grads.into_iter().next().and_then(Cotangent::into_tensor);
+                continue;
+            }
+            Content::Call(call) => call.backward(grads)?,
+        };
+        let edges = match Arc::try_unwrap(node) {
+            Ok(mut node) => match &mut node.content {
+                Content::Call(call) => std::mem::take(&mut call.edges),
+                Content::Input(_) => continue,
+            },
+            Err(shared) => match &shared.content {
+                Content::Call(call) => call.edges.clone(),
+                Content::Input(_) => continue,
+            },
+        };
+        for (edge, grad) in edges.into_iter().zip(found) {
+            if let (Some(edge), Some(grad)) = (edge, grad.into_tensor()) {
+                pending.add(edge, grad)?;
+            }
+        }
+    }
+    Ok(results)
+}

@@ -1,0 +1,344 @@
+//! Addition, subtraction, multiplication, division, and how operands come to a common dtype.
+
+use std::sync::Arc;
+
+use super::family::{Binary, Operands, Reads, binary};
+use super::table::{ErrorSample, Naive, OpInfo, Sample, sample_tensor};
+use crate::array::Array;
+use crate::dtype::{Scalar, dispatch, promote_ranked};
+use crate::kernels::{cast, map};
+use crate::tensor::{Operand, Repr};
+use crate::{DType, ErrorKind, Result, Tensor};
+
+/// A 0-d tensor with the value of a Rust number.
+pub(crate) fn scalar_tensor(value: Scalar, dtype: DType) -> Tensor {
+    cast::full(&[], value, dtype).into()
+}
+
+/// Calls `f` with both operands in their common dtype, or in a float dtype if `float`.
+#[inline]
+pub(crate) fn with_common_dtype(
+    a: &Tensor,
+    b: &Tensor,
+    float: bool,
+    f: impl FnOnce(&Tensor, &Tensor) -> Result<Tensor>,
+) -> Result<Tensor> {
+    let (da, db) = (a.dtype(), b.dtype());
+    if da == db && (!float || da.is_float()) {
+        return f(a, b);
+    }
+    let mut dtype = promote_ranked((da, a.rank()), (db, b.rank()));
+    if float {
+        dtype = dtype.to_float();
+    }
+    f(&a.to_dtype(dtype)?, &b.to_dtype(dtype)?)
+}
+
+/// Writes `lhs op rhs` into the memory of an operand that nobody else holds, or returns the operands.
+fn reuse(
+    mut a: Tensor,
+    mut b: Tensor,
+    left: impl FnOnce(&mut Array, &Array) -> bool,
+    right: impl FnOnce(&Array, &mut Array) -> bool,
+) -> std::result::Result<Tensor, (Tensor, Tensor)> {
+    if let (Repr::Array(x), Repr::Array(y)) = (&mut a.0, &mut b.0)
+        && x.dtype() == y.dtype()
+    {
+        if let Some(x) = Arc::get_mut(x)
+            && crate::shape::broadcasts_to(y.shape(), x.shape())
+            && left(x, y)
+        {
+            return Ok(a);
+        }
+        if let Some(y) = Arc::get_mut(y)
+            && crate::shape::broadcasts_to(x.shape(), y.shape())
+            && right(x, y)
+        {
+            return Ok(b);
+        }
+    }
+    Err((a, b))
+}
+
+/// Adds `b` to `a`, in place where nobody else holds `a` (or else `b`).
+pub(crate) fn add_assign(a: &mut Tensor, b: Tensor) -> Result<()> {
+    // The placeholder costs nothing to make: it shares the memory of `b`.
+    let old = std::mem::replace(a, b.clone());
+    *a = add_owned(old, b)?;
+    Ok(())
+}
+
+/// Writes, for each arithmetic operation: its struct, its kernel, the method, the version that may reuse the memory of
+/// owned operands, and its row. The derivative is a `Binary` by hand.
+macro_rules! arithmetic {
+    ($($(#[doc = $doc:literal])* $name:ident, $owned:ident = $op:ident, float: $float:literal, [$($dtypes:tt)*],
+        |$x:ident, $y:ident| $body:expr; samples $samples:path;)*) => {
+        $(
+            struct $op;
+
+            impl $op {
+                #[inline]
+                fn array(a: &Array, b: &Array, shape: &[usize]) -> Result<Array> {
+                    dispatch!(a.dtype(), stringify!($name), $($dtypes)*, T => Ok(map::zip::<T, T, T>(a, b, shape, |$x, $y| $body)))
+                }
+            }
+
+            impl Tensor {
+                $(#[doc = $doc])*
+                #[inline]
+                pub fn $name(&self, rhs: impl Operand) -> Result<Tensor> {
+                    rhs.with_operand(self.dtype(), |rhs| with_common_dtype(self, rhs, $float, binary::<$op>))
+                }
+            }
+
+            #[doc = concat!("`", stringify!($name), "` that reuses the memory of an operand where nobody else holds it.")]
+            pub(crate) fn $owned(a: Tensor, b: Tensor) -> Result<Tensor> {
+                let reused = reuse(a, b,
+                    |a, b| dispatch!(a.dtype(), stringify!($name), $($dtypes)*, T =>
+                        Ok(map::zip_in_place::<T>(a, b, |$x, $y| $body))).unwrap_or(false),
+                    |a, b| dispatch!(a.dtype(), stringify!($name), $($dtypes)*, T =>
+                        Ok(map::zip_in_place_right::<T>(a, b, |$x, $y| $body))).unwrap_or(false));
+                match reused {
+                    Ok(t) => Ok(t),
+                    Err((a, b)) => a.$name(&b),
+                }
+            }
+        )*
+        pub(super) static OPS: &[OpInfo] = &[$(OpInfo {
+            name: stringify!($name),
+            doc: concat!($($doc, "\n"),*),
+            signature: "rhs: impl Operand",
+            samples: $samples,
+            errors: arithmetic_errors,
+            kinks: Vec::new,
+        }),*];
+    };
+}
+
+/// Rust's integer operators panic on overflow in debug builds; tensors wrap, as PyTorch's and NumPy's do.
+trait Arithmetic: Copy {
+    fn plus(self, other: Self) -> Self;
+    fn minus(self, other: Self) -> Self;
+    fn times(self, other: Self) -> Self;
+}
+macro_rules! arithmetic_for {
+    ($($t:ty: $plus:expr, $minus:expr, $times:expr;)*) => { $(
+        impl Arithmetic for $t {
+            #[inline(always)]
+            fn plus(self, other: $t) -> $t { $plus(self, other) }
+            #[inline(always)]
+            fn minus(self, other: $t) -> $t { $minus(self, other) }
+            #[inline(always)]
+            fn times(self, other: $t) -> $t { $times(self, other) }
+        }
+    )* };
+}
+arithmetic_for! {
+    bool: |a, b| a | b, |a, b| a ^ b, |a, b| a & b;
+    u8: u8::wrapping_add, u8::wrapping_sub, u8::wrapping_mul;
+    i32: i32::wrapping_add, i32::wrapping_sub, i32::wrapping_mul;
+    i64: i64::wrapping_add, i64::wrapping_sub, i64::wrapping_mul;
+    f32: |a, b| a + b, |a, b| a - b, |a, b| a * b;
+    f64: |a, b| a + b, |a, b| a - b, |a, b| a * b;
+}
+
+arithmetic! {
+    /// Adds `rhs`, elementwise.
+    ///
+    /// # Shapes
+    /// Both operands broadcast against each other.
+    ///
+    /// # Dtypes
+    /// All, promoted by the table of [`DType`]. Integers wrap on overflow; `bool` adds as "or".
+    ///
+    /// # Derivative
+    /// `1` with respect to both operands.
+    ///
+    /// # Errors
+    /// `Shape` if the shapes do not broadcast.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::Tensor;
+    /// let x = Tensor::from([[1.0f32, 2.0], [3.0, 4.0]]);
+    /// assert_eq!(x.add(&Tensor::from([10.0f32, 20.0]))?.to_vec::<f32>()?, [11.0, 22.0, 13.0, 24.0]);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    add, add_owned = Add, float: false, [all], |x, y| Arithmetic::plus(x, y); samples add_samples;
+
+    /// Subtracts `rhs`, elementwise.
+    ///
+    /// # Shapes
+    /// Both operands broadcast against each other.
+    ///
+    /// # Dtypes
+    /// All but `bool`, promoted by the table of [`DType`]. Integers wrap on overflow.
+    ///
+    /// # Derivative
+    /// `1` with respect to the left operand, `-1` with respect to the right one.
+    ///
+    /// # Errors
+    /// `Shape` if the shapes do not broadcast; `Dtype` for two bools.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::Tensor;
+    /// assert_eq!(Tensor::from([3i32, 5]).sub(1)?.to_vec::<i32>()?, [2, 4]);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    sub, sub_owned = Sub, float: false, [number], |x, y| Arithmetic::minus(x, y); samples sub_samples;
+
+    /// Multiplies by `rhs`, elementwise.
+    ///
+    /// # Shapes
+    /// Both operands broadcast against each other.
+    ///
+    /// # Dtypes
+    /// All, promoted by the table of [`DType`]. Integers wrap on overflow; `bool` multiplies as "and".
+    ///
+    /// # Derivative
+    /// The other operand.
+    ///
+    /// # Errors
+    /// `Shape` if the shapes do not broadcast.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::Tensor;
+    /// assert_eq!(Tensor::from([3.0, 5.0]).mul(2)?.to_vec::<f64>()?, [6.0, 10.0]);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    mul, mul_owned = Mul, float: false, [all], |x, y| Arithmetic::times(x, y); samples mul_samples;
+
+    /// Divides by `rhs`, elementwise; integers are divided as floats.
+    ///
+    /// # Shapes
+    /// Both operands broadcast against each other.
+    ///
+    /// # Dtypes
+    /// All, promoted by the table of [`DType`]; integers and bools become `f32`.
+    ///
+    /// # Derivative
+    /// `1 / rhs` with respect to the left operand, `-lhs / rhs²` with respect to the right one.
+    ///
+    /// # Errors
+    /// `Shape` if the shapes do not broadcast.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::Tensor;
+    /// assert_eq!(Tensor::from([3i32, 5]).div(2)?.to_vec::<f32>()?, [1.5, 2.5]);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    div, div_owned = Div, float: true, [float], |x, y| x / y; samples div_samples;
+}
+
+impl Binary for Add {
+    const NAME: &'static str = "add";
+    #[inline]
+    fn kernel(a: &Array, b: &Array, shape: &[usize]) -> Result<Array> {
+        Add::array(a, b, shape)
+    }
+    fn left(d: &Tensor, _: Operands<'_>) -> Result<Tensor> {
+        Ok(d.clone())
+    }
+    fn right(d: &Tensor, _: Operands<'_>) -> Result<Tensor> {
+        Ok(d.clone())
+    }
+}
+
+impl Binary for Sub {
+    const NAME: &'static str = "sub";
+    fn kernel(a: &Array, b: &Array, shape: &[usize]) -> Result<Array> {
+        Sub::array(a, b, shape)
+    }
+    fn left(d: &Tensor, _: Operands<'_>) -> Result<Tensor> {
+        Ok(d.clone())
+    }
+    fn right(d: &Tensor, _: Operands<'_>) -> Result<Tensor> {
+        d.neg()
+    }
+}
+
+impl Binary for Mul {
+    const NAME: &'static str = "mul";
+    fn kernel(a: &Array, b: &Array, shape: &[usize]) -> Result<Array> {
+        Mul::array(a, b, shape)
+    }
+    fn reads(needs: (bool, bool)) -> Reads {
+        Reads { lhs: needs.1, rhs: needs.0, output: false }
+    }
+    fn left(d: &Tensor, values: Operands<'_>) -> Result<Tensor> {
+        d.mul(values.rhs())
+    }
+    fn right(d: &Tensor, values: Operands<'_>) -> Result<Tensor> {
+        d.mul(values.lhs())
+    }
+}
+
+impl Binary for Div {
+    const NAME: &'static str = "div";
+    fn kernel(a: &Array, b: &Array, shape: &[usize]) -> Result<Array> {
+        Div::array(a, b, shape)
+    }
+    fn reads(needs: (bool, bool)) -> Reads {
+        Reads { lhs: false, rhs: true, output: needs.1 }
+    }
+    fn left(d: &Tensor, values: Operands<'_>) -> Result<Tensor> {
+        d.div(values.rhs())
+    }
+    fn right(d: &Tensor, values: Operands<'_>) -> Result<Tensor> {
+        // The quotient of the forward pass stands in for lhs / rhs.
+        mul_owned(d.div(values.rhs())?, values.output().neg()?)
+    }
+}
+
+/// Samples of a binary operation: equal shapes, broadcasting both ways, 0-d, empty.
+pub(super) fn binary_samples(
+    range: (f64, f64),
+    call: fn(&Tensor, &Tensor) -> Result<Tensor>,
+    reference: fn(f64, f64) -> f64,
+) -> Vec<Sample> {
+    let shapes: &[(&str, &[usize], &[usize])] = &[
+        ("same shape", &[2, 3], &[2, 3]),
+        ("row", &[2, 3], &[3]),
+        ("column", &[2, 1], &[2, 3]),
+        ("both ways", &[3, 1], &[1, 2]),
+        ("scalar", &[4], &[]),
+        ("0-d", &[], &[]),
+        ("empty", &[0, 2], &[2]),
+    ];
+    shapes
+        .iter()
+        .map(|&(label, a, b)| {
+            let inputs = [sample_tensor(a, range.0, range.1, 1), sample_tensor(b, range.0, range.1, 2)];
+            Sample::one(label, inputs, move |x| call(&x[0], &x[1])).reference(move |x| {
+                let shape = crate::shape::broadcast(&x[0].shape, &x[1].shape).expect("samples broadcast");
+                vec![Naive::from_fn(&shape, |i| reference(x[0].at_broadcast(i), x[1].at_broadcast(i)))]
+            })
+        })
+        .collect()
+}
+
+fn add_samples() -> Vec<Sample> {
+    binary_samples((-2.0, 2.0), |a, b| a.add(b), |a, b| a + b)
+}
+
+fn sub_samples() -> Vec<Sample> {
+    binary_samples((-2.0, 2.0), |a, b| a.sub(b), |a, b| a - b)
+}
+
+fn mul_samples() -> Vec<Sample> {
+    binary_samples((-2.0, 2.0), |a, b| a.mul(b), |a, b| a * b)
+}
+
+fn div_samples() -> Vec<Sample> {
+    binary_samples((0.5, 2.0), |a, b| a.div(b), |a, b| a / b)
+}
+
+fn arithmetic_errors() -> Vec<ErrorSample> {
+    let (a, b) = (sample_tensor(&[2, 3], 0.0, 1.0, 1), sample_tensor(&[4], 0.0, 1.0, 2));
+    vec![ErrorSample::new("shapes", ErrorKind::Shape, "shapes must broadcast, got lhs f64[2,3] and rhs f64[4]", move || {
+        a.mul(&b).and(a.div(&b)).and(a.sub(&b)).and(a.add(&b))
+    })]
+}

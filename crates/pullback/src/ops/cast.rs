@@ -1,0 +1,79 @@
+//! Conversion between dtypes, and cutting derivatives.
+
+use smallvec::smallvec;
+
+use super::table::{Naive, Sample, ops, sample_tensor};
+use crate::function::op::{Batched, Cotangents, Op, Tangents};
+use crate::function::{Cotangent, OpRef, Outs, Saved, Tangent, VmapInfo};
+use crate::interp::{bind, bind1};
+use crate::kernels::cast;
+use crate::{DType, Result, Tensor};
+
+ops! { OPS;
+    /// The elements converted to another dtype.
+    ///
+    /// # Dtypes
+    /// From any to any. Floats are truncated towards zero and saturate when they become integers; non-zero is `true`.
+    ///
+    /// # Derivative
+    /// Between floats, the cotangent converted back. Through an integer or bool there is none.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::{DType, Tensor};
+    /// assert_eq!(Tensor::from([1.9, -1.9]).to_dtype(DType::I32)?.to_vec::<i32>()?, [1, -1]);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    fn to_dtype(&self, dtype: DType) -> Result<Tensor> = to_dtype { samples: to_dtype_samples };
+}
+
+struct Cast {
+    from: DType,
+    to: DType,
+}
+
+fn to_dtype(x: &Tensor, dtype: DType) -> Result<Tensor> {
+    let from = x.dtype();
+    if from == dtype {
+        return Ok(x.clone());
+    }
+    match x.array() {
+        Some(array) => Ok(cast::cast(array, dtype).into()),
+        None => bind1(&OpRef::new(Cast { from, to: dtype }), &[x]),
+    }
+}
+
+impl Op for Cast {
+    fn name(&self) -> &str {
+        "to_dtype"
+    }
+    fn is_differentiable(&self) -> bool {
+        self.from.is_float() && self.to.is_float()
+    }
+    fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
+        Ok(smallvec![cast::cast(inputs[0].concrete(), self.to).into()])
+    }
+    fn save(&self, _: &[bool], _: &[&Tensor], _: &[Tensor]) -> Result<Saved> {
+        Ok(Saved::default())
+    }
+    fn backward(&self, _: &Saved, _: &[bool], grads: &[Cotangent]) -> Result<Cotangents> {
+        Ok(smallvec![grads[0].map(|g| g.to_dtype(self.from))?])
+    }
+    fn jvp(&self, _: &Saved, tangents: &[Tangent]) -> Result<Tangents> {
+        Ok(smallvec![tangents[0].map(|t| t.to_dtype(self.to))?])
+    }
+    fn vmap(&self, _: &VmapInfo, dims: &[Option<usize>], inputs: &[&Tensor]) -> Result<Batched> {
+        let outs = bind(&OpRef::new(Cast { ..*self }), inputs)?;
+        Ok((outs, dims.into()))
+    }
+}
+
+fn to_dtype_samples() -> Vec<Sample> {
+    let x = || [sample_tensor(&[2, 3], -3.0, 3.0, 1)];
+    vec![
+        Sample::one("through f64", x(), |x| x[0].to_dtype(DType::F64)).reference(|x| vec![x[0].clone()]),
+        Sample::one("to i64", x(), |x| x[0].to_dtype(DType::I64))
+            .reference(|x| vec![Naive { shape: x[0].shape.clone(), data: x[0].data.iter().map(|v| v.trunc()).collect() }])
+            .not_differentiable(),
+    ]
+}

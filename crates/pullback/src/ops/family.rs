@@ -1,0 +1,330 @@
+//! What the families share: elementwise operations of one and two tensors, and the batching rules that most need.
+
+use std::marker::PhantomData;
+
+use smallvec::{SmallVec, smallvec};
+
+use super::shape::broadcast_to;
+use crate::array::Array;
+use crate::function::op::{Batched, Cotangents, Op, State, Tangents};
+use crate::function::{Cotangent, OpRef, Outs, Saved, Tangent, VmapInfo};
+use crate::interp::{batch, bind, bind1};
+use crate::shape::Shape;
+use crate::{Result, Tensor};
+
+/// The batching rule of an elementwise operation, whose inputs broadcast: the lanes become one more dimension.
+pub(crate) fn vmap_elementwise(op: &OpRef, dims: &[Option<usize>], inputs: &[&Tensor]) -> Result<Batched> {
+    // Where the batched inputs agree on rank and dim and the others are too small to reach it, nothing moves.
+    let mut place = None;
+    let in_place = inputs.iter().zip(dims).all(|(t, d)| match d {
+        Some(d) => *place.get_or_insert((t.rank(), *d)) == (t.rank(), *d),
+        None => true,
+    });
+    if in_place
+        && let Some((rank, dim)) = place
+        && inputs.iter().zip(dims).all(|(t, d)| d.is_some() || t.rank() < rank - dim)
+    {
+        let outs = bind(op, inputs)?;
+        let n = outs.len();
+        return Ok((outs, SmallVec::from_elem(Some(dim), n)));
+    }
+    let aligned = batch::align(dims, inputs)?;
+    let outs = bind(op, &aligned.iter().collect::<SmallVec<[&Tensor; 4]>>())?;
+    let n = outs.len();
+    Ok((outs, SmallVec::from_elem(Some(0), n)))
+}
+
+/// The batching rule of an operation of one tensor that acts on dimensions: the lanes go to the front, and `shifted`
+/// is the operation with its dimension numbers counted from behind them.
+pub(crate) fn vmap_front(shifted: &OpRef, dims: &[Option<usize>], inputs: &[&Tensor]) -> Result<Batched> {
+    let values = batch::to_front(dims, inputs)?;
+    let outs = bind(shifted, &values.iter().collect::<SmallVec<[&Tensor; 4]>>())?;
+    let n = outs.len();
+    Ok((outs, SmallVec::from_elem(Some(0), n)))
+}
+
+/// An elementwise function of one tensor whose derivative is a formula in the input and the output.
+pub(crate) trait Unary: Sized + Send + Sync + 'static {
+    const NAME: &'static str;
+    /// Whether [`derivative`](Unary::derivative) reads the input.
+    const READS_INPUT: bool = true;
+    /// Whether it reads the output.
+    const READS_OUTPUT: bool = false;
+
+    /// Computes the elements.
+    fn kernel(x: &Array) -> Result<Array>;
+
+    /// `d` times the derivative at input `x` with output `y`: serves both modes, because the Jacobian is diagonal.
+    /// A value that the constants above exclude is the other one, or `d`.
+    fn derivative(d: &Tensor, x: &Tensor, y: &Tensor) -> Result<Tensor>;
+}
+
+/// A [`Unary`] as an operation.
+pub(crate) struct UnaryOp<K>(PhantomData<K>);
+
+impl<K: Unary> UnaryOp<K> {
+    const OP: &'static dyn Op = &UnaryOp::<K>(PhantomData);
+
+    fn differential(saved: &Saved, d: &Tensor) -> Result<Tensor> {
+        let first = saved.tensors.first().unwrap_or(d);
+        let (x, y) = match (K::READS_INPUT, K::READS_OUTPUT) {
+            (true, true) => (first, &saved.tensors[1]),
+            (true, false) => (first, d),
+            (false, true) => (d, first),
+            (false, false) => (d, d),
+        };
+        K::derivative(d, x, y)
+    }
+}
+
+/// Applies a [`Unary`].
+#[inline]
+pub(crate) fn unary<K: Unary>(x: &Tensor) -> Result<Tensor> {
+    match x.array() {
+        Some(array) => Ok(K::kernel(array)?.into()),
+        None => bind1(&OpRef::Static(UnaryOp::<K>::OP), &[x]),
+    }
+}
+
+impl<K: Unary> Op for UnaryOp<K> {
+    fn name(&self) -> &str {
+        K::NAME
+    }
+
+    fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
+        Ok(smallvec![K::kernel(inputs[0].concrete())?.into()])
+    }
+
+    fn save(&self, _: &[bool], inputs: &[&Tensor], outputs: &[Tensor]) -> Result<Saved> {
+        Ok(match (K::READS_INPUT, K::READS_OUTPUT) {
+            (true, true) => Saved::tensors([inputs[0], &outputs[0]]),
+            (true, false) => Saved::tensors([inputs[0]]),
+            (false, true) => Saved::tensors([&outputs[0]]),
+            (false, false) => Saved::default(),
+        })
+    }
+
+    fn backward(&self, saved: &Saved, _: &[bool], grads: &[Cotangent]) -> Result<Cotangents> {
+        Ok(smallvec![grads[0].map(|g| Self::differential(saved, g))?])
+    }
+
+    fn jvp(&self, saved: &Saved, tangents: &[Tangent]) -> Result<Tangents> {
+        Ok(smallvec![tangents[0].map(|t| Self::differential(saved, t))?])
+    }
+
+    fn vmap(&self, _: &VmapInfo, dims: &[Option<usize>], inputs: &[&Tensor]) -> Result<Batched> {
+        let outs = bind(&OpRef::Static(Self::OP), inputs)?;
+        Ok((outs, SmallVec::from_slice(&dims[..1])))
+    }
+}
+
+/// What the derivative of a [`Binary`] may read.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Reads {
+    pub(crate) lhs: bool,
+    pub(crate) rhs: bool,
+    pub(crate) output: bool,
+}
+
+/// The values that a [`Binary`] said it reads; the others are missing.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Operands<'a> {
+    lhs: Option<&'a Tensor>,
+    rhs: Option<&'a Tensor>,
+    output: Option<&'a Tensor>,
+}
+
+impl<'a> Operands<'a> {
+    pub(crate) fn lhs(&self) -> &'a Tensor {
+        self.lhs.expect("`reads` asked for the left operand")
+    }
+    pub(crate) fn rhs(&self) -> &'a Tensor {
+        self.rhs.expect("`reads` asked for the right operand")
+    }
+    pub(crate) fn output(&self) -> &'a Tensor {
+        self.output.expect("`reads` asked for the output")
+    }
+}
+
+/// An elementwise function of two tensors of one dtype, which broadcast against each other.
+pub(crate) trait Binary: Sized + Send + Sync + 'static {
+    const NAME: &'static str;
+    /// False for functions with discrete results.
+    const DIFFERENTIABLE: bool = true;
+
+    /// Computes the elements; `shape` is what the operands broadcast to.
+    fn kernel(a: &Array, b: &Array, shape: &[usize]) -> Result<Array>;
+
+    /// What the derivative with respect to the left (`needs.0`) and the right operand (`needs.1`) reads.
+    fn reads(_needs: (bool, bool)) -> Reads {
+        Reads::default()
+    }
+
+    /// `d` times the partial derivative with respect to the left operand: serves both modes.
+    fn left(d: &Tensor, values: Operands<'_>) -> Result<Tensor>;
+
+    /// `d` times the partial derivative with respect to the right operand.
+    fn right(d: &Tensor, values: Operands<'_>) -> Result<Tensor>;
+}
+
+/// A [`Binary`] as an operation.
+pub(crate) struct BinaryOp<K>(PhantomData<K>);
+
+/// The shapes of the operands and the result, kept where they differ.
+struct Shapes([Shape; 3]);
+
+impl<K: Binary> BinaryOp<K> {
+    const OP: &'static dyn Op = &BinaryOp::<K>(PhantomData);
+
+    fn operands(saved: &Saved, needs: (bool, bool)) -> Operands<'_> {
+        let reads = K::reads(needs);
+        let mut tensors = saved.tensors.iter();
+        Operands {
+            lhs: reads.lhs.then(|| tensors.next()).flatten(),
+            rhs: reads.rhs.then(|| tensors.next()).flatten(),
+            output: reads.output.then(|| tensors.next()).flatten(),
+        }
+    }
+
+    fn shapes(saved: &Saved) -> Option<&[Shape; 3]> {
+        match saved.state {
+            State::Any(_) => Some(&saved.get_state::<Shapes>().0),
+            _ => None,
+        }
+    }
+}
+
+/// Applies a [`Binary`] to operands of one dtype.
+#[inline]
+pub(crate) fn binary<K: Binary>(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    let (Some(x), Some(y)) = (a.array(), b.array()) else {
+        broadcast_shape(K::NAME, a, b)?;
+        return bind1(&OpRef::Static(BinaryOp::<K>::OP), &[a, b]);
+    };
+    if x.shape() == y.shape() {
+        return Ok(K::kernel(x, y, x.shape())?.into());
+    }
+    Ok(K::kernel(x, y, &broadcast_shape(K::NAME, a, b)?)?.into())
+}
+
+/// The shape that two operands broadcast to.
+pub(crate) fn broadcast_shape(op: &str, a: &Tensor, b: &Tensor) -> Result<Shape> {
+    match crate::shape::broadcast(a.shape(), b.shape()) {
+        Some(shape) => Ok(shape),
+        None => crate::error::bail!(Shape, "{op}: shapes must broadcast, got lhs {} and rhs {}", a.ty(), b.ty()),
+    }
+}
+
+impl<K: Binary> Op for BinaryOp<K> {
+    fn name(&self) -> &str {
+        K::NAME
+    }
+
+    fn is_differentiable(&self) -> bool {
+        K::DIFFERENTIABLE
+    }
+
+    fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
+        let shape = broadcast_shape(K::NAME, inputs[0], inputs[1])?;
+        Ok(smallvec![K::kernel(inputs[0].concrete(), inputs[1].concrete(), &shape)?.into()])
+    }
+
+    fn save(&self, needs: &[bool], inputs: &[&Tensor], outputs: &[Tensor]) -> Result<Saved> {
+        let reads = K::reads((needs[0], needs[1]));
+        let mut saved = Saved::default();
+        for (read, t) in [(reads.lhs, inputs[0]), (reads.rhs, inputs[1]), (reads.output, &outputs[0])] {
+            if read {
+                saved.tensors.push(t.clone());
+            }
+        }
+        let (a, b, y) = (inputs[0].shape(), inputs[1].shape(), outputs[0].shape());
+        if a != y || b != y {
+            saved = saved.with_state(Shapes([a, b, y].map(Shape::from_slice)));
+        }
+        Ok(saved)
+    }
+
+    fn backward(&self, saved: &Saved, needs: &[bool], grads: &[Cotangent]) -> Result<Cotangents> {
+        let Some(g) = grads[0].as_tensor() else { return Ok(smallvec![Cotangent::zero(), Cotangent::zero()]) };
+        let values = Self::operands(saved, (needs[0], needs[1]));
+        let shapes = Self::shapes(saved);
+        let fit = |t: Tensor, k: usize| match shapes {
+            Some(shapes) => t.sum_to(&shapes[k]),
+            None => Ok(t),
+        };
+        let mut out = Cotangents::new();
+        out.push(if needs[0] { fit(K::left(g, values)?, 0)?.into() } else { Cotangent::zero() });
+        out.push(if needs[1] { fit(K::right(g, values)?, 1)?.into() } else { Cotangent::zero() });
+        Ok(out)
+    }
+
+    fn jvp(&self, saved: &Saved, tangents: &[Tangent]) -> Result<Tangents> {
+        let values = Self::operands(saved, (!tangents[0].is_zero(), !tangents[1].is_zero()));
+        let left = tangents[0].map(|t| K::left(t, values))?;
+        let right = tangents[1].map(|t| K::right(t, values))?;
+        let sum = match (left.into_tensor(), right.into_tensor()) {
+            (Some(a), Some(b)) => super::arith::add_owned(a, b)?,
+            (Some(t), None) | (None, Some(t)) => t,
+            (None, None) => return Ok(smallvec![Tangent::zero()]),
+        };
+        Ok(smallvec![match Self::shapes(saved) {
+            Some([_, _, y]) if sum.shape() != &y[..] => broadcast_to(&sum, y)?.into(),
+            _ => sum.into(),
+        }])
+    }
+
+    fn vmap(&self, _: &VmapInfo, dims: &[Option<usize>], inputs: &[&Tensor]) -> Result<Batched> {
+        vmap_elementwise(&OpRef::Static(Self::OP), dims, inputs)
+    }
+}
+
+/// A linear function of one tensor: both modes follow from the function itself and its transpose.
+pub(crate) trait Linear: Clone + Send + Sync + 'static {
+    const NAME: &'static str;
+
+    /// Computes the result.
+    fn kernel(&self, x: &Array) -> Result<Array>;
+
+    /// The transpose: takes a cotangent of the result to one of the input, whose shape is given.
+    fn transpose(&self, g: &Tensor, input: &[usize]) -> Result<Tensor>;
+
+    /// The same function for `size` lanes, which lie along dimension 0 of input and result.
+    fn batched(&self, size: usize) -> Self;
+}
+
+/// A [`Linear`] as an operation.
+struct LinearOp<K>(K);
+
+/// Applies a [`Linear`].
+pub(crate) fn linear<K: Linear>(op: K, x: &Tensor) -> Result<Tensor> {
+    match x.array() {
+        Some(array) => Ok(op.kernel(array)?.into()),
+        None => bind1(&OpRef::new(LinearOp(op)), &[x]),
+    }
+}
+
+impl<K: Linear> Op for LinearOp<K> {
+    fn name(&self) -> &str {
+        K::NAME
+    }
+
+    fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
+        Ok(smallvec![self.0.kernel(inputs[0].concrete())?.into()])
+    }
+
+    fn save(&self, _: &[bool], inputs: &[&Tensor], _: &[Tensor]) -> Result<Saved> {
+        Ok(Saved::shape(inputs[0].shape()))
+    }
+
+    fn backward(&self, saved: &Saved, _: &[bool], grads: &[Cotangent]) -> Result<Cotangents> {
+        Ok(smallvec![grads[0].map(|g| self.0.transpose(g, saved.get_shape()))?])
+    }
+
+    fn jvp(&self, _: &Saved, tangents: &[Tangent]) -> Result<Tangents> {
+        Ok(smallvec![tangents[0].map(|t| linear(self.0.clone(), t))?])
+    }
+
+    fn vmap(&self, info: &VmapInfo, dims: &[Option<usize>], inputs: &[&Tensor]) -> Result<Batched> {
+        vmap_front(&OpRef::new(LinearOp(self.0.batched(info.batch_size))), dims, inputs)
+    }
+}

@@ -1,0 +1,170 @@
+//! Putting tensors together.
+
+use smallvec::{SmallVec, smallvec};
+
+use super::shape::slice;
+use super::table::{Naive, Sample, ops, sample_tensor};
+use crate::error::bail;
+use crate::function::op::{Batched, Cotangents, Op, Tangents};
+use crate::function::{Cotangent, OpRef, Outs, Saved, Tangent, VmapInfo};
+use crate::interp::{batch, bind, bind1};
+use crate::kernels::join;
+use crate::shape::{Shape, resolve_dim};
+use crate::{Result, Tensor};
+
+ops! { OPS;
+    /// The tensors one after the other along `dim`.
+    ///
+    /// # Shapes
+    /// All alike except along `dim`, at least one tensor.
+    ///
+    /// # Dtypes
+    /// All, promoted to a common one.
+    ///
+    /// # Derivative
+    /// Each tensor's part of the cotangent.
+    ///
+    /// # Errors
+    /// `Arity` for no tensor; `Shape` if other sizes differ; `Dim` if `dim` is out of range.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::{Tensor, cat};
+    /// let x = cat(&[&Tensor::from([1, 2]), &Tensor::from([3])], 0)?;
+    /// assert_eq!(x.to_vec::<i32>()?, [1, 2, 3]);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    free fn cat(tensors: &[&Tensor], dim: isize) -> Result<Tensor> = concatenate { samples: cat_samples };
+
+    /// The tensors along a new dimension `dim`.
+    ///
+    /// # Shapes
+    /// All alike, at least one tensor. `dim` counts in the result.
+    ///
+    /// # Dtypes
+    /// All, promoted to a common one.
+    ///
+    /// # Derivative
+    /// Each tensor's slice of the cotangent.
+    ///
+    /// # Errors
+    /// `Arity` for no tensor; `Shape` if the shapes differ; `Dim` if `dim` is out of range.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::{Tensor, stack};
+    /// let x = stack(&[&Tensor::from(1.0), &Tensor::from(2.0)], 0)?;
+    /// assert_eq!(x.to_vec::<f64>()?, [1.0, 2.0]);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    free fn stack(tensors: &[&Tensor], dim: isize) -> Result<Tensor> = stack_tensors { samples: stack_samples };
+}
+
+struct Cat {
+    dim: usize,
+}
+
+fn concatenate(tensors: &[&Tensor], dim: isize) -> Result<Tensor> {
+    let Some(first) = tensors.first() else {
+        bail!(Arity, "cat: expected at least one tensor, got none");
+    };
+    let dim = resolve_dim("cat", dim, first.rank(), first.ty())?;
+    let mut dtype = first.dtype();
+    for (k, t) in tensors.iter().enumerate() {
+        let alike = t.rank() == first.rank() && (0..t.rank()).all(|d| d == dim || t.shape()[d] == first.shape()[d]);
+        if !alike {
+            bail!(Shape, "cat: tensors must agree in every dim but {dim}, got {} and, at position {k}, {}", first.ty(), t.ty());
+        }
+        dtype = dtype.promote(t.dtype());
+    }
+    let same: SmallVec<[Tensor; 4]> = tensors.iter().map(|t| t.to_dtype(dtype)).collect::<Result<_>>()?;
+    bind1(&OpRef::new(Cat { dim }), &same.iter().collect::<SmallVec<[&Tensor; 8]>>())
+}
+
+fn stack_tensors(tensors: &[&Tensor], dim: isize) -> Result<Tensor> {
+    let Some(first) = tensors.first() else {
+        bail!(Arity, "stack: expected at least one tensor, got none");
+    };
+    for (k, t) in tensors.iter().enumerate() {
+        if t.shape() != first.shape() {
+            bail!(Shape, "stack: tensors must have one shape, got {} and, at position {k}, {}", first.ty(), t.ty());
+        }
+    }
+    let dim = resolve_dim("stack", dim, first.rank() + 1, format_args!("the result of stacking {}", first.ty()))?;
+    let parts: SmallVec<[Tensor; 8]> = tensors.iter().map(|t| t.unsqueeze(dim as isize)).collect::<Result<_>>()?;
+    concatenate(&parts.iter().collect::<SmallVec<[&Tensor; 8]>>(), dim as isize)
+}
+
+impl Op for Cat {
+    fn name(&self) -> &str {
+        "cat"
+    }
+    fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
+        let arrays: SmallVec<[_; 8]> = inputs.iter().map(|t| t.concrete()).collect();
+        Ok(smallvec![join::cat(&arrays, self.dim).into()])
+    }
+    fn save(&self, _: &[bool], inputs: &[&Tensor], _: &[Tensor]) -> Result<Saved> {
+        let shapes: Vec<Shape> = inputs.iter().map(|t| Shape::from_slice(t.shape())).collect();
+        Ok(Saved::default().with_state(shapes))
+    }
+    fn backward(&self, saved: &Saved, needs: &[bool], grads: &[Cotangent]) -> Result<Cotangents> {
+        let mut start = 0;
+        saved
+            .get_state::<Vec<Shape>>()
+            .iter()
+            .zip(needs)
+            .map(|(shape, &needed)| {
+                let (from, len) = (start, shape[self.dim]);
+                start += len;
+                if needed { grads[0].map(|g| slice(g, self.dim, from, len, 1)) } else { Ok(Cotangent::zero()) }
+            })
+            .collect()
+    }
+    fn jvp(&self, saved: &Saved, tangents: &[Tangent]) -> Result<Tangents> {
+        let Some(dtype) = tangents.iter().find_map(Tangent::as_tensor).map(Tensor::dtype) else {
+            return Ok(smallvec![Tangent::zero()]);
+        };
+        let parts: SmallVec<[Tensor; 8]> = saved
+            .get_state::<Vec<Shape>>()
+            .iter()
+            .zip(tangents)
+            .map(|(shape, t)| t.as_tensor().map_or_else(|| Tensor::zeros(shape, dtype), |t| Ok(t.clone())))
+            .collect::<Result<_>>()?;
+        let refs: SmallVec<[&Tensor; 8]> = parts.iter().collect();
+        Ok(smallvec![bind1(&OpRef::new(Cat { dim: self.dim }), &refs)?.into()])
+    }
+    fn vmap(&self, info: &VmapInfo, dims: &[Option<usize>], inputs: &[&Tensor]) -> Result<Batched> {
+        let parts: SmallVec<[Tensor; 8]> =
+            inputs.iter().zip(dims).map(|(t, d)| batch::materialize(t, *d, info.batch_size)).collect::<Result<_>>()?;
+        let outs = bind(&OpRef::new(Cat { dim: self.dim + 1 }), &parts.iter().collect::<SmallVec<[&Tensor; 8]>>())?;
+        Ok((outs, smallvec![Some(0)]))
+    }
+}
+
+fn cat_samples() -> Vec<Sample> {
+    vec![
+        Sample::one("rows", [sample_tensor(&[2, 2], -1.0, 1.0, 1), sample_tensor(&[1, 2], -1.0, 1.0, 2)], |x| {
+            cat(&[&x[0], &x[1]], 0)
+        })
+        .reference(|x| vec![Naive { shape: vec![3, 2], data: [&x[0].data[..], &x[1].data[..]].concat() }]),
+        Sample::one("columns", [sample_tensor(&[2, 2], -1.0, 1.0, 1), sample_tensor(&[2, 1], -1.0, 1.0, 2)], |x| {
+            cat(&[&x[0], &x[1]], -1)
+        })
+        .reference(|x| {
+            vec![Naive::from_fn(&[2, 3], |i| if i[1] < 2 { x[0].at(i) } else { x[1].at(&[i[0], 0]) })]
+        }),
+        Sample::one("empty part", [sample_tensor(&[0, 2], -1.0, 1.0, 1), sample_tensor(&[1, 2], -1.0, 1.0, 2)], |x| {
+            cat(&[&x[0], &x[1]], 0)
+        })
+        .reference(|x| vec![x[1].clone()]),
+    ]
+}
+
+fn stack_samples() -> Vec<Sample> {
+    vec![
+        Sample::one("back", [sample_tensor(&[2], -1.0, 1.0, 1), sample_tensor(&[2], -1.0, 1.0, 2)], |x| {
+            stack(&[&x[0], &x[1]], -1)
+        })
+        .reference(|x| vec![Naive::from_fn(&[2, 2], |i| x[i[1]].at(&i[..1]))]),
+    ]
+}

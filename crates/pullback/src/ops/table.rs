@@ -1,0 +1,287 @@
+//! The table of operations: every row that a family declares, with what tests, documentation and bindings need.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::{ErrorKind, Result, Tensor};
+
+/// One operation.
+#[derive(Clone, Copy)]
+pub struct OpInfo {
+    /// The public name.
+    pub name: &'static str,
+    /// The documentation, as written at the declaration.
+    pub doc: &'static str,
+    /// The parameters, as written at the declaration.
+    pub signature: &'static str,
+    /// Calls that cover the operation's parameters, shapes and domain.
+    pub samples: fn() -> Vec<Sample>,
+    /// Calls that must fail.
+    pub errors: fn() -> Vec<ErrorSample>,
+    /// Points where the derivative is a convention.
+    pub kinks: fn() -> Vec<Kink>,
+}
+
+impl fmt::Debug for OpInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// A call of an operation with its parameters fixed: tensors in, tensors out.
+pub type Call = Arc<dyn Fn(&[Tensor]) -> Result<Vec<Tensor>> + Send + Sync>;
+
+/// The naive f64 implementation that a sample is compared with.
+pub type Reference = Arc<dyn Fn(&[Naive]) -> Vec<Naive> + Send + Sync>;
+
+/// One call of an operation on given inputs.
+#[derive(Clone)]
+pub struct Sample {
+    /// Tells the samples of an operation apart.
+    pub label: String,
+    /// The inputs; those in f64 are differentiated, the others held fixed.
+    pub inputs: Vec<Tensor>,
+    /// The operation.
+    pub call: Call,
+    /// Expected values.
+    pub reference: Option<Reference>,
+    /// Whether derivatives are tested: false where the result is discrete or the sample sits on a kink.
+    pub differentiable: bool,
+    /// Whether non-finite values are expected.
+    pub special: bool,
+}
+
+impl Sample {
+    /// A differentiable sample without a reference.
+    pub fn new(
+        label: impl Into<String>,
+        inputs: impl Into<Vec<Tensor>>,
+        call: impl Fn(&[Tensor]) -> Result<Vec<Tensor>> + Send + Sync + 'static,
+    ) -> Sample {
+        Sample {
+            label: label.into(),
+            inputs: inputs.into(),
+            call: Arc::new(call),
+            reference: None,
+            differentiable: true,
+            special: false,
+        }
+    }
+
+    /// A sample of an operation with one output.
+    pub fn one(
+        label: impl Into<String>,
+        inputs: impl Into<Vec<Tensor>>,
+        call: impl Fn(&[Tensor]) -> Result<Tensor> + Send + Sync + 'static,
+    ) -> Sample {
+        Sample::new(label, inputs, move |x| Ok(vec![call(x)?]))
+    }
+
+    /// Sets the naive implementation.
+    #[must_use]
+    pub fn reference(mut self, f: impl Fn(&[Naive]) -> Vec<Naive> + Send + Sync + 'static) -> Sample {
+        self.reference = Some(Arc::new(f));
+        self
+    }
+
+    /// Excludes the sample from tests of derivatives.
+    #[must_use]
+    pub fn not_differentiable(mut self) -> Sample {
+        self.differentiable = false;
+        self
+    }
+
+    /// Allows non-finite values; such a sample is not differentiated.
+    #[must_use]
+    pub fn special(mut self) -> Sample {
+        self.special = true;
+        self.differentiable = false;
+        self
+    }
+}
+
+/// A call that must fail with a given kind, and a message that contains a given text.
+#[derive(Clone)]
+pub struct ErrorSample {
+    /// Tells the samples of an operation apart.
+    pub label: String,
+    /// The call.
+    pub call: Arc<dyn Fn() -> Result<Tensor> + Send + Sync>,
+    /// The expected kind.
+    pub kind: ErrorKind,
+    /// A part of the expected message.
+    pub message: &'static str,
+}
+
+impl ErrorSample {
+    /// A new sample.
+    pub fn new(
+        label: impl Into<String>,
+        kind: ErrorKind,
+        message: &'static str,
+        call: impl Fn() -> Result<Tensor> + Send + Sync + 'static,
+    ) -> ErrorSample {
+        ErrorSample { label: label.into(), call: Arc::new(call), kind, message }
+    }
+}
+
+/// A point where the derivative does not exist and a convention gives it, the same in both modes.
+#[derive(Clone)]
+pub struct Kink {
+    /// Tells the kinks of an operation apart.
+    pub label: String,
+    /// The point: one f64 tensor.
+    pub input: Tensor,
+    /// The operation.
+    pub call: Call,
+    /// The gradient of the sum of the first output.
+    pub gradient: Vec<f64>,
+}
+
+impl Kink {
+    /// A new kink.
+    pub fn new(
+        label: impl Into<String>,
+        input: Tensor,
+        gradient: impl Into<Vec<f64>>,
+        call: impl Fn(&Tensor) -> Result<Tensor> + Send + Sync + 'static,
+    ) -> Kink {
+        Kink {
+            label: label.into(),
+            input,
+            call: Arc::new(move |x| Ok(vec![call(&x[0])?])),
+            gradient: gradient.into(),
+        }
+    }
+}
+
+/// A row-major f64 array for reference implementations: as plain as possible.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Naive {
+    /// The sizes of the dimensions.
+    pub shape: Vec<usize>,
+    /// The elements.
+    pub data: Vec<f64>,
+}
+
+impl Naive {
+    /// The contents of a tensor.
+    ///
+    /// # Errors
+    /// As [`Tensor::to_vec`].
+    pub fn of(t: &Tensor) -> Result<Naive> {
+        Ok(Naive { shape: t.shape().to_vec(), data: t.to_dtype(crate::DType::F64)?.to_vec::<f64>()? })
+    }
+
+    /// The array of `shape` whose element at each index is `f` of the index.
+    pub fn from_fn(shape: &[usize], mut f: impl FnMut(&[usize]) -> f64) -> Naive {
+        let n: usize = shape.iter().product();
+        let mut index = vec![0; shape.len()];
+        let mut data = Vec::with_capacity(n);
+        for _ in 0..n {
+            data.push(f(&index));
+            for k in (0..shape.len()).rev() {
+                index[k] += 1;
+                if index[k] < shape[k] {
+                    break;
+                }
+                index[k] = 0;
+            }
+        }
+        Naive { shape: shape.to_vec(), data }
+    }
+
+    /// The element at `index`.
+    pub fn at(&self, index: &[usize]) -> f64 {
+        let mut flat = 0;
+        for (&i, &n) in index.iter().zip(&self.shape) {
+            assert!(i < n, "index {index:?} of shape {:?}", self.shape);
+            flat = flat * n + i;
+        }
+        self.data[flat]
+    }
+
+    /// The element at the index that broadcasting gives, `index` being one of a larger shape.
+    pub fn at_broadcast(&self, index: &[usize]) -> f64 {
+        let lead = index.len() - self.shape.len();
+        let own: Vec<usize> = self.shape.iter().zip(&index[lead..]).map(|(&n, &i)| if n == 1 { 0 } else { i }).collect();
+        self.at(&own)
+    }
+}
+
+/// A tensor of `shape` with deterministic, irregular f64 values in `lo..hi`, for samples. Different seeds give
+/// different values.
+pub fn sample_tensor(shape: &[usize], lo: f64, hi: f64, seed: u64) -> Tensor {
+    let n: usize = shape.iter().product();
+    let values: Vec<f64> = (0..n as u64)
+        .map(|i| {
+            // The fractional parts of multiples of the golden ratio fill the interval evenly and never repeat.
+            let u = ((i + 1 + 1009 * seed) as f64 * 0.618_033_988_749_894_9).fract();
+            lo + (hi - lo) * u
+        })
+        .collect();
+    Tensor::from(values).reshape_to(shape).expect("the number of values is that of the shape")
+}
+
+/// Writes the public method or function of each row, and the family's table.
+///
+/// ```text
+/// ops! { OPS;
+///     /// Documentation.
+///     fn tril(&self, diagonal: isize) -> Result<Tensor> = tril { samples: tril_samples, errors: tril_errors };
+/// }
+/// ```
+/// becomes
+/// ```text
+/// impl Tensor {
+///     /// Documentation.
+///     pub fn tril(&self, diagonal: isize) -> Result<Tensor> { tril(self, diagonal) }
+/// }
+/// pub(super) static OPS: &[OpInfo] = &[OpInfo { name: "tril", … }];
+/// ```
+/// `free fn` makes a function instead of a method. `errors` and `kinks` may be left out.
+macro_rules! ops {
+    ($table:ident; $($rows:tt)*) => {
+        $crate::ops::table::ops! { @item $($rows)* }
+        pub(super) static $table: &[$crate::ops::table::OpInfo] = &$crate::ops::table::ops!(@table [] $($rows)*);
+    };
+    (@item) => {};
+    (@item $(#[doc = $doc:literal])* fn $name:ident(&self $(, $arg:ident: $ty:ty)* $(,)?) -> $ret:ty = $f:path { $($facts:tt)* }; $($rest:tt)*) => {
+        impl $crate::Tensor {
+            $(#[doc = $doc])*
+            pub fn $name(&self $(, $arg: $ty)*) -> $ret { $f(self $(, $arg)*) }
+        }
+        $crate::ops::table::ops! { @item $($rest)* }
+    };
+    (@item $(#[doc = $doc:literal])* free fn $name:ident($($arg:ident: $ty:ty),* $(,)?) -> $ret:ty = $f:path { $($facts:tt)* }; $($rest:tt)*) => {
+        $(#[doc = $doc])*
+        pub fn $name($($arg: $ty),*) -> $ret { $f($($arg),*) }
+        $crate::ops::table::ops! { @item $($rest)* }
+    };
+    (@table [$($done:tt)*]) => { [$($done)*] };
+    (@table [$($done:tt)*] $(#[doc = $doc:literal])* fn $name:ident(&self $(, $arg:ident: $ty:ty)* $(,)?) -> $ret:ty = $f:path
+        { samples: $samples:path $(, errors: $errors:path)? $(, kinks: $kinks:path)? $(,)? }; $($rest:tt)*) => {
+        $crate::ops::table::ops!(@table [$($done)* $crate::ops::table::OpInfo {
+            name: stringify!($name),
+            doc: concat!($($doc, "\n"),*),
+            signature: stringify!($($arg: $ty),*),
+            samples: $samples,
+            errors: $crate::ops::table::ops!(@or $($errors)?),
+            kinks: $crate::ops::table::ops!(@or $($kinks)?),
+        },] $($rest)*)
+    };
+    (@table [$($done:tt)*] $(#[doc = $doc:literal])* free fn $name:ident($($arg:ident: $ty:ty),* $(,)?) -> $ret:ty = $f:path
+        { samples: $samples:path $(, errors: $errors:path)? $(, kinks: $kinks:path)? $(,)? }; $($rest:tt)*) => {
+        $crate::ops::table::ops!(@table [$($done)* $crate::ops::table::OpInfo {
+            name: stringify!($name),
+            doc: concat!($($doc, "\n"),*),
+            signature: stringify!($($arg: $ty),*),
+            samples: $samples,
+            errors: $crate::ops::table::ops!(@or $($errors)?),
+            kinks: $crate::ops::table::ops!(@or $($kinks)?),
+        },] $($rest)*)
+    };
+    (@or) => { Vec::new };
+    (@or $given:path) => { $given };
+}
+pub(crate) use ops;

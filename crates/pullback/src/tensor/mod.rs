@@ -1,0 +1,99 @@
+//! The handle that users hold: a concrete array, or a tracer of one level.
+
+mod create;
+mod operators;
+mod read;
+
+use std::sync::Arc;
+
+use crate::array::Array;
+use crate::interp::{Traced, Tracer};
+use crate::shape::TensorType;
+use crate::DType;
+
+pub(crate) use create::checked_numel;
+pub use operators::Operand;
+
+/// An n-dimensional array of numbers, or the stand-in for one inside a transform.
+///
+/// A tensor is a cheap handle: cloning shares the data, and the data never changes under a handle. Methods whose name
+/// ends in `_` rebind the handle to a new value, and reuse the memory when nobody else holds it.
+///
+/// Named methods return a [`Result`](crate::Result). Operators (`&a * &b + 1.0`) panic instead, with the same
+/// message; see [`Operand`] for what they accept.
+///
+/// ```
+/// use pullback::Tensor;
+/// let a = Tensor::from([[1.0f32, 2.0], [3.0, 4.0]]);
+/// let b = a.matmul(&a)? + 1.0;
+/// assert_eq!(b.to_vec::<f32>()?, [8.0, 11.0, 16.0, 23.0]);
+/// assert_eq!(b.ty().to_string(), "f32[2,2]");
+/// # Ok::<(), pullback::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Tensor(pub(crate) Repr);
+
+#[derive(Clone)]
+pub(crate) enum Repr {
+    Array(Arc<Array>),
+    Tracer(Arc<Tracer>),
+}
+
+impl From<Array> for Tensor {
+    #[inline]
+    fn from(array: Array) -> Tensor {
+        Tensor(Repr::Array(Arc::new(array)))
+    }
+}
+
+impl Tensor {
+    /// The sizes of the dimensions. Inside a transform, without batch dims.
+    pub fn shape(&self) -> &[usize] {
+        match &self.0 {
+            Repr::Array(array) => array.shape(),
+            Repr::Tracer(tracer) => match &tracer.value {
+                Traced::Reverse { primal, .. } | Traced::Forward { primal, .. } => primal.shape(),
+                Traced::Batch { shape, .. } => shape,
+            },
+        }
+    }
+
+    /// The type of the elements.
+    pub fn dtype(&self) -> DType {
+        match &self.0 {
+            Repr::Array(array) => array.dtype(),
+            Repr::Tracer(tracer) => match &tracer.value {
+                Traced::Reverse { primal, .. } | Traced::Forward { primal, .. } => primal.dtype(),
+                Traced::Batch { value, .. } => value.dtype(),
+            },
+        }
+    }
+
+    /// Dtype and shape together, as messages write them: `f32[2,3]`.
+    pub fn ty(&self) -> TensorType {
+        TensorType::new(self.dtype(), self.shape())
+    }
+
+    /// The number of dimensions.
+    pub fn rank(&self) -> usize {
+        self.shape().len()
+    }
+
+    /// The number of elements.
+    pub fn numel(&self) -> usize {
+        crate::shape::numel(self.shape())
+    }
+
+    /// The concrete array, if no transform is working on this tensor.
+    pub(crate) fn array(&self) -> Option<&Arc<Array>> {
+        match &self.0 {
+            Repr::Array(array) => Some(array),
+            Repr::Tracer(_) => None,
+        }
+    }
+
+    /// The concrete array of a tensor that `Op::forward` was given.
+    pub(crate) fn concrete(&self) -> &Array {
+        self.array().expect("the bottom of the interpreters gets concrete tensors")
+    }
+}

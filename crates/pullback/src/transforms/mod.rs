@@ -1,0 +1,13 @@
+//! Functions of functions: they open a level, wrap, call, unwrap and close. No operation's name occurs in them.
+
+mod grad;
+mod jacobian;
+mod jvp;
+mod vjp;
+mod vmap;
+
+pub use grad::{Grad, grad, value_and_grad};
+pub use jacobian::{hessian, jacfwd, jacrev};
+pub use jvp::jvp;
+pub use vjp::{Pullback, vjp};
+pub use vmap::{DimSpec, Vmap, vmap};

@@ -1,0 +1,263 @@
+//! Trees of tensors: the arguments and results of every function that can be transformed.
+
+use std::collections::BTreeMap;
+
+use crate::Tensor;
+
+/// What may stand at the leaves of a [`Tree::Mapped`]: anything plain enough to be stored and sent.
+pub trait Leaf: Clone + Send + Sync + 'static {}
+impl<T: Clone + Send + Sync + 'static> Leaf for T {}
+
+/// A value made of tensors: a [`Tensor`], a tuple, an array, a `Vec`, an `Option`, a `BTreeMap` with string keys, or
+/// a struct with [`#[derive(Tree)]`](derive@crate::Tree).
+///
+/// [`Mapped<L>`](Tree::Mapped) is the same tree with an `L` in the place of every tensor. It types everything that
+/// comes once per tensor: batch dims are a `Mapped<Option<usize>>`, cotangents a `Mapped<Cotangent>`, Jacobians a
+/// tree of trees.
+///
+/// Leaves have a fixed order: fields in order of declaration, elements in order of position, keys in order.
+/// `None` has no leaves. Parts that are not tensors (sizes, names) are [`Static`], or fields marked
+/// `#[tree(static)]`; they are copied along and never differentiated or batched.
+///
+/// ```
+/// use pullback::{grad, Tensor, Tree};
+///
+/// #[derive(Clone, Tree)]
+/// struct Line<T = Tensor> {
+///     slope: T,
+///     offset: T,
+/// }
+///
+/// let loss = |p: &Line| (&p.slope * 3.0 + &p.offset).square();
+/// let g = grad(loss)(&Line { slope: Tensor::from(2.0), offset: Tensor::from(1.0) })?;
+/// assert_eq!(g.slope.item::<f64>()?, 42.0);
+/// assert_eq!(g.offset.item::<f64>()?, 14.0);
+/// # Ok::<(), pullback::Error>(())
+/// ```
+pub trait Tree: Clone + Send + Sync + 'static {
+    /// The same tree with `L` at the leaves.
+    type Mapped<L: Leaf>: Leaf;
+
+    /// The tree of `f` applied to every tensor, in order.
+    fn map<L: Leaf>(&self, f: &mut dyn FnMut(&Tensor) -> L) -> Self::Mapped<L>;
+
+    /// The tree of `f` applied to every leaf of a mapped tree, in order.
+    fn map_mapped<L: Leaf, M: Leaf>(mapped: &Self::Mapped<L>, f: &mut dyn FnMut(&L) -> M) -> Self::Mapped<M>;
+
+    /// The tree of tensors that `f` makes from the leaves of a mapped tree, in order.
+    fn from_mapped<L: Leaf>(mapped: &Self::Mapped<L>, f: &mut dyn FnMut(&L) -> Tensor) -> Self;
+
+    /// Calls `f` on every tensor, in order.
+    fn visit<'a>(&'a self, f: &mut dyn FnMut(&'a Tensor));
+
+    /// Calls `f` on every leaf of a mapped tree, in order.
+    fn visit_mapped<'a, L: Leaf>(mapped: &'a Self::Mapped<L>, f: &mut dyn FnMut(&'a L));
+
+    /// Calls `f` with the path of every tensor (`.slope`, `[2]`, `.0`), in order.
+    fn visit_paths(&self, path: &mut String, f: &mut dyn FnMut(&str));
+
+    /// A short description of the structure for messages, such as `(tensor, [tensor, tensor])`.
+    fn describe(&self) -> String {
+        let mut parts = Vec::new();
+        self.visit_paths(&mut String::new(), &mut |p| parts.push(if p.is_empty() { "tensor".into() } else { p.to_string() }));
+        parts.join(", ")
+    }
+}
+
+/// The number of tensors in a tree.
+pub(crate) fn count<T: Tree>(tree: &T) -> usize {
+    let mut n = 0;
+    tree.visit(&mut |_| n += 1);
+    n
+}
+
+/// The tensors of a tree, in order.
+pub(crate) fn leaves<T: Tree>(tree: &T) -> Vec<&Tensor> {
+    let mut out = Vec::new();
+    tree.visit(&mut |t| out.push(t));
+    out
+}
+
+/// The path of tensor `index` in a tree.
+pub(crate) fn path_of<T: Tree>(tree: &T, index: usize) -> String {
+    let (mut k, mut found) = (0, String::new());
+    tree.visit_paths(&mut String::new(), &mut |p| {
+        if k == index {
+            found = p.to_string();
+        }
+        k += 1;
+    });
+    found
+}
+
+/// The same structure with other tensors, which `f` makes from the old ones; the first error is returned.
+pub(crate) fn try_map<T: Tree>(tree: &T, f: &mut dyn FnMut(&Tensor) -> crate::Result<Tensor>) -> crate::Result<T> {
+    let mut failed = None;
+    let mapped = tree.map(&mut |t| {
+        f(t).unwrap_or_else(|e| {
+            failed.get_or_insert(e);
+            t.clone()
+        })
+    });
+    match failed {
+        Some(e) => Err(e),
+        None => Ok(T::from_mapped(&mapped, &mut Tensor::clone)),
+    }
+}
+
+impl Tree for Tensor {
+    type Mapped<L: Leaf> = L;
+
+    fn map<L: Leaf>(&self, f: &mut dyn FnMut(&Tensor) -> L) -> L {
+        f(self)
+    }
+    fn map_mapped<L: Leaf, M: Leaf>(mapped: &L, f: &mut dyn FnMut(&L) -> M) -> M {
+        f(mapped)
+    }
+    fn from_mapped<L: Leaf>(mapped: &L, f: &mut dyn FnMut(&L) -> Tensor) -> Tensor {
+        f(mapped)
+    }
+    fn visit<'a>(&'a self, f: &mut dyn FnMut(&'a Tensor)) {
+        f(self);
+    }
+    fn visit_mapped<'a, L: Leaf>(mapped: &'a L, f: &mut dyn FnMut(&'a L)) {
+        f(mapped);
+    }
+    fn visit_paths(&self, path: &mut String, f: &mut dyn FnMut(&str)) {
+        f(path);
+    }
+}
+
+/// A part of a tree that holds no tensors: it is carried along and neither differentiated nor batched.
+///
+/// ```
+/// use pullback::{grad, Static, Tensor};
+/// let f = |(x, n): &(Tensor, Static<i32>)| x.powi(n.0);
+/// let (dx, n) = grad(f)(&(Tensor::from(2.0), Static(3)))?;
+/// assert_eq!((dx.item::<f64>()?, n.0), (12.0, 3));
+/// # Ok::<(), pullback::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Static<T>(pub T);
+
+impl<T: Leaf> Tree for Static<T> {
+    type Mapped<L: Leaf> = Static<T>;
+
+    fn map<L: Leaf>(&self, _: &mut dyn FnMut(&Tensor) -> L) -> Static<T> {
+        self.clone()
+    }
+    fn map_mapped<L: Leaf, M: Leaf>(mapped: &Static<T>, _: &mut dyn FnMut(&L) -> M) -> Static<T> {
+        mapped.clone()
+    }
+    fn from_mapped<L: Leaf>(mapped: &Static<T>, _: &mut dyn FnMut(&L) -> Tensor) -> Static<T> {
+        mapped.clone()
+    }
+    fn visit<'a>(&'a self, _: &mut dyn FnMut(&'a Tensor)) {}
+    fn visit_mapped<'a, L: Leaf>(_: &'a Static<T>, _: &mut dyn FnMut(&'a L)) {}
+    fn visit_paths(&self, _: &mut String, _: &mut dyn FnMut(&str)) {}
+}
+
+/// Writes `Tree` for a container from the way it maps, visits and names its items.
+///
+/// `map` turns a container of `A` into one of `B` item by item; `each` visits the items with their path suffix.
+macro_rules! container_tree {
+    ([$($generics:tt)*] $container:ident<$($arg:tt),*>; $c:ident => map |$f:ident| $map:expr; each |$g:ident| $each:expr) => {
+        impl<$($generics)*> Tree for container_tree!(@ty $container, $($arg)*; T) {
+            type Mapped<L: Leaf> = container_tree!(@ty $container, $($arg)*; T::Mapped<L>);
+
+            fn map<L: Leaf>(&self, f: &mut dyn FnMut(&Tensor) -> L) -> Self::Mapped<L> {
+                let ($c, mut $f) = (self, |x: &T| x.map(f));
+                $map
+            }
+            fn map_mapped<L: Leaf, M: Leaf>(mapped: &Self::Mapped<L>, f: &mut dyn FnMut(&L) -> M) -> Self::Mapped<M> {
+                let ($c, mut $f) = (mapped, |x: &T::Mapped<L>| T::map_mapped(x, f));
+                $map
+            }
+            fn from_mapped<L: Leaf>(mapped: &Self::Mapped<L>, f: &mut dyn FnMut(&L) -> Tensor) -> Self {
+                let ($c, mut $f) = (mapped, |x: &T::Mapped<L>| T::from_mapped(x, f));
+                $map
+            }
+            fn visit<'a>(&'a self, f: &mut dyn FnMut(&'a Tensor)) {
+                let ($c, mut $g) = (self, |_: std::fmt::Arguments<'_>, x: &'a T| x.visit(f));
+                $each
+            }
+            fn visit_mapped<'a, L: Leaf>(mapped: &'a Self::Mapped<L>, f: &mut dyn FnMut(&'a L)) {
+                let ($c, mut $g) = (mapped, |_: std::fmt::Arguments<'_>, x: &'a T::Mapped<L>| T::visit_mapped(x, f));
+                $each
+            }
+            fn visit_paths(&self, path: &mut String, f: &mut dyn FnMut(&str)) {
+                let ($c, mut $g) = (self, |suffix: std::fmt::Arguments<'_>, x: &T| {
+                    let len = path.len();
+                    std::fmt::Write::write_fmt(path, suffix).expect("writing to a string");
+                    x.visit_paths(path, f);
+                    path.truncate(len);
+                });
+                $each
+            }
+        }
+    };
+    (@ty Array, $n:ident; $t:ty) => { [$t; $n] };
+    (@ty BTreeMap, ; $t:ty) => { BTreeMap<String, $t> };
+    (@ty $container:ident, ; $t:ty) => { $container<$t> };
+}
+
+container_tree!([T: Tree] Vec<>; c => map |f| c.iter().map(f).collect();
+    each |g| c.iter().enumerate().for_each(|(k, x)| g(format_args!("[{k}]"), x)));
+container_tree!([T: Tree] Option<>; c => map |f| c.as_ref().map(f);
+    each |g| c.iter().for_each(|x| g(format_args!(""), x)));
+container_tree!([T: Tree] Box<>; c => map |f| Box::new(f(c)); each |g| g(format_args!(""), &**c));
+container_tree!([T: Tree, const N: usize] Array<N>; c => map |f| std::array::from_fn(|k| f(&c[k]));
+    each |g| c.iter().enumerate().for_each(|(k, x)| g(format_args!("[{k}]"), x)));
+container_tree!([T: Tree] BTreeMap<>; c => map |f| c.iter().map(|(k, x)| (k.clone(), f(x))).collect();
+    each |g| c.iter().for_each(|(k, x)| g(format_args!("[{k:?}]"), x)));
+
+/// Writes `Tree` for a tuple: every method in turn on every member.
+macro_rules! tuple_tree {
+    ($($t:ident $k:tt),*) => {
+        impl<$($t: Tree),*> Tree for ($($t,)*) {
+            type Mapped<Leaf_: Leaf> = ($($t::Mapped<Leaf_>,)*);
+
+            fn map<Leaf_: Leaf>(&self, f: &mut dyn FnMut(&Tensor) -> Leaf_) -> Self::Mapped<Leaf_> {
+                let _ = &f;
+                ($(self.$k.map(f),)*)
+            }
+            fn map_mapped<Leaf_: Leaf, Other: Leaf>(
+                mapped: &Self::Mapped<Leaf_>,
+                f: &mut dyn FnMut(&Leaf_) -> Other,
+            ) -> Self::Mapped<Other> {
+                let _ = (&f, mapped);
+                ($($t::map_mapped(&mapped.$k, f),)*)
+            }
+            fn from_mapped<Leaf_: Leaf>(mapped: &Self::Mapped<Leaf_>, f: &mut dyn FnMut(&Leaf_) -> Tensor) -> Self {
+                let _ = (&f, mapped);
+                ($($t::from_mapped(&mapped.$k, f),)*)
+            }
+            fn visit<'a>(&'a self, f: &mut dyn FnMut(&'a Tensor)) {
+                let _ = &f;
+                $(self.$k.visit(f);)*
+            }
+            fn visit_mapped<'a, Leaf_: Leaf>(mapped: &'a Self::Mapped<Leaf_>, f: &mut dyn FnMut(&'a Leaf_)) {
+                let _ = (&f, mapped);
+                $($t::visit_mapped(&mapped.$k, f);)*
+            }
+            fn visit_paths(&self, path: &mut String, f: &mut dyn FnMut(&str)) {
+                let _ = (&f, &path);
+                $(
+                    let len = path.len();
+                    path.push_str(concat!(".", $k));
+                    self.$k.visit_paths(path, f);
+                    path.truncate(len);
+                )*
+            }
+        }
+    };
+}
+tuple_tree!();
+tuple_tree!(A 0);
+tuple_tree!(A 0, B 1);
+tuple_tree!(A 0, B 1, C 2);
+tuple_tree!(A 0, B 1, C 2, D 3);
+tuple_tree!(A 0, B 1, C 2, D 3, E 4);
+tuple_tree!(A 0, B 1, C 2, D 3, E 4, F 5);
+tuple_tree!(A 0, B 1, C 2, D 3, E 4, F 5, G 6);
+tuple_tree!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
