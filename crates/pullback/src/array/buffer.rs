@@ -137,10 +137,11 @@ fn small_class(bytes: usize) -> (usize, usize) {
     if last < power + half { (2 * exponent - 12, power + half) } else { (2 * exponent - 11, 2 * power) }
 }
 
-/// The size for a large block: a quarter of a power of two more than the last size, and whole huge pages.
+/// The size for a large block: four sizes per power of two, and whole huge pages.
 fn large_size(bytes: usize) -> usize {
-    let step = (bytes.max(SMALL_MAX) / 8).next_power_of_two().max(ALIGN);
-    let step = if bytes > HUGE - step { step.max(HUGE) } else { step };
+    let last = bytes.max(ALIGN) - 1;
+    let step = (1usize << last.ilog2()).div_ceil(4).max(ALIGN);
+    let step = if last >= HUGE { step.max(HUGE) } else { step };
     bytes.max(1).checked_next_multiple_of(step).expect("the size of a tensor overflows")
 }
 
