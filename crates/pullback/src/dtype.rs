@@ -173,7 +173,9 @@ mod sealed {
 }
 
 /// A Rust type that can be the element of a tensor: `bool`, `u8`, `i32`, `i64`, `f32`, `f64`. Sealed.
-pub trait Element: sealed::Sealed + Copy + Default + PartialOrd + fmt::Debug + fmt::Display + Send + Sync + 'static {
+pub trait Element:
+    sealed::Sealed + Copy + Default + PartialOrd + fmt::Debug + fmt::Display + Send + Sync + 'static
+{
     /// The dtype of a tensor with these elements.
     const DTYPE: DType;
     /// Zero, or `false`.
@@ -268,12 +270,24 @@ macro_rules! dispatch {
     };
 }
 macro_rules! rust_type {
-    (Bool) => { bool };
-    (U8) => { u8 };
-    (I32) => { i32 };
-    (I64) => { i64 };
-    (F32) => { f32 };
-    (F64) => { f64 };
+    (Bool) => {
+        bool
+    };
+    (U8) => {
+        u8
+    };
+    (I32) => {
+        i32
+    };
+    (I64) => {
+        i64
+    };
+    (F32) => {
+        f32
+    };
+    (F64) => {
+        f64
+    };
 }
 pub(crate) use {dispatch, rust_type};
 

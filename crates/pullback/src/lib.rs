@@ -8,6 +8,7 @@ pub mod function;
 mod interp;
 mod kernels;
 mod ops;
+pub mod random;
 mod shape;
 mod tensor;
 mod transforms;
@@ -22,9 +23,12 @@ pub use dtype::{DType, Element, Scalar};
 pub use error::{Error, ErrorKind, Result};
 pub use function::{Context, Cotangent, Cotangents, Dims, Function, Randomness, Tangent, Tangents, VmapInfo};
 pub use ops::{cat, stack};
+#[doc(inline)]
+pub use pullback_macros::Tree;
 pub use shape::{Shape, TensorType};
 pub use tensor::{Operand, Tensor};
-pub use transforms::{
-    DimSpec, Grad, Pullback, Vmap, grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp, vmap,
-};
+pub use transforms::{DimSpec, Grad, Pullback, Vmap, grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp, vmap};
 pub use tree::{Leaf, Static, Tree};
+
+// `derive(Tree)` names this crate; inside it, that must resolve as well.
+extern crate self as pullback;

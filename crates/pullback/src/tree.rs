@@ -59,7 +59,9 @@ pub trait Tree: Clone + Send + Sync + 'static {
     /// A short description of the structure for messages, such as `(tensor, [tensor, tensor])`.
     fn describe(&self) -> String {
         let mut parts = Vec::new();
-        self.visit_paths(&mut String::new(), &mut |p| parts.push(if p.is_empty() { "tensor".into() } else { p.to_string() }));
+        self.visit_paths(&mut String::new(), &mut |p| {
+            parts.push(if p.is_empty() { "tensor".into() } else { p.to_string() })
+        });
         parts.join(", ")
     }
 }
@@ -161,9 +163,12 @@ impl<T: Leaf> Tree for Static<T> {
 ///
 /// `map` turns a container of `A` into one of `B` item by item; `each` visits the items with their path suffix.
 macro_rules! container_tree {
-    ([$($generics:tt)*] $container:ident<$($arg:tt),*>; $c:ident => map |$f:ident| $map:expr; each |$g:ident| $each:expr) => {
-        impl<$($generics)*> Tree for container_tree!(@ty $container, $($arg)*; T) {
-            type Mapped<L: Leaf> = container_tree!(@ty $container, $($arg)*; T::Mapped<L>);
+    (@ty Array $n:ident; $t:ty) => { [$t; $n] };
+    (@ty BTreeMap; $t:ty) => { BTreeMap<String, $t> };
+    (@ty $container:ident; $t:ty) => { $container<$t> };
+    ([$($generics:tt)*] $container:ident $(, $arg:tt)?; $c:ident => map |$f:ident| $map:expr; each |$g:ident| $each:expr) => {
+        impl<$($generics)*> Tree for container_tree!(@ty $container $($arg)?; T) {
+            type Mapped<L: Leaf> = container_tree!(@ty $container $($arg)?; T::Mapped<L>);
 
             fn map<L: Leaf>(&self, f: &mut dyn FnMut(&Tensor) -> L) -> Self::Mapped<L> {
                 let ($c, mut $f) = (self, |x: &T| x.map(f));
@@ -196,19 +201,16 @@ macro_rules! container_tree {
             }
         }
     };
-    (@ty Array, $n:ident; $t:ty) => { [$t; $n] };
-    (@ty BTreeMap, ; $t:ty) => { BTreeMap<String, $t> };
-    (@ty $container:ident, ; $t:ty) => { $container<$t> };
 }
 
-container_tree!([T: Tree] Vec<>; c => map |f| c.iter().map(f).collect();
+container_tree!([T: Tree] Vec; c => map |f| c.iter().map(f).collect();
     each |g| c.iter().enumerate().for_each(|(k, x)| g(format_args!("[{k}]"), x)));
-container_tree!([T: Tree] Option<>; c => map |f| c.as_ref().map(f);
+container_tree!([T: Tree] Option; c => map |f| c.as_ref().map(f);
     each |g| c.iter().for_each(|x| g(format_args!(""), x)));
-container_tree!([T: Tree] Box<>; c => map |f| Box::new(f(c)); each |g| g(format_args!(""), &**c));
-container_tree!([T: Tree, const N: usize] Array<N>; c => map |f| std::array::from_fn(|k| f(&c[k]));
+container_tree!([T: Tree] Box; c => map |f| Box::new(f(c)); each |g| g(format_args!(""), &**c));
+container_tree!([T: Tree, const N: usize] Array, N; c => map |f| std::array::from_fn(|k| f(&c[k]));
     each |g| c.iter().enumerate().for_each(|(k, x)| g(format_args!("[{k}]"), x)));
-container_tree!([T: Tree] BTreeMap<>; c => map |f| c.iter().map(|(k, x)| (k.clone(), f(x))).collect();
+container_tree!([T: Tree] BTreeMap; c => map |f| c.iter().map(|(k, x)| (k.clone(), f(x))).collect();
     each |g| c.iter().for_each(|(k, x)| g(format_args!("[{k:?}]"), x)));
 
 /// Writes `Tree` for a tuple: every method in turn on every member.

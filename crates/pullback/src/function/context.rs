@@ -15,7 +15,6 @@ pub struct Context<F: Function> {
     pub(super) deriving: Option<Deriving>,
 }
 
-
 pub(super) struct Facts<F: Function> {
     pub(super) needs: <F::Inputs as Tree>::Mapped<bool>,
     pub(super) inputs: <F::Inputs as Tree>::Mapped<TensorType>,

@@ -119,4 +119,3 @@ pub(super) fn backward_from_jvp<F: Function>(
         |tangents: Tangents<F::Inputs>| -> Result<Tangents<F::Outputs>> { function.jvp(&inner, saved, tangents) },
     )
 }
-

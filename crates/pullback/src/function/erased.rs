@@ -99,7 +99,12 @@ impl<F: Function> Erased<F> {
         Context { facts: call.facts.clone(), marks: call.marks.clone(), deriving: None }
     }
 
-    fn run<R>(&self, method: Method, arguments: &mut dyn Iterator<Item = &Tensor>, body: impl FnOnce() -> Result<R>) -> Result<R> {
+    fn run<R>(
+        &self,
+        method: Method,
+        arguments: &mut dyn Iterator<Item = &Tensor>,
+        body: impl FnOnce() -> Result<R>,
+    ) -> Result<R> {
         let name = self.function.name();
         Frame::run(name, method, arguments, body).context(|| place(name, method))
     }
@@ -133,11 +138,11 @@ pub(super) fn check_rule_value(
     }
     if got.shape != ty.shape {
         bail!(Rule, "expected a {kind} of type {ty} for {of} {index}, got {got}"; help = "{}",
-            if crate::shape::broadcasts_to(&ty.shape, &got.shape) {
-                "sum over the dimensions that were broadcast, with `sum_to`"
-            } else {
-                "return the shape of the value itself"
-            });
+        if crate::shape::broadcasts_to(&ty.shape, &got.shape) {
+            "sum over the dimensions that were broadcast, with `sum_to`"
+        } else {
+            "return the shape of the value itself"
+        });
     }
     if got.dtype != ty.dtype {
         bail!(Rule, "expected a {kind} of type {ty} for {of} {index}, got {got}"; help = "convert it with `to_dtype`");
@@ -210,7 +215,8 @@ impl<F: Function> Op for Erased<F> {
         let tree: F::Saved = rebuild(&call.saved, &saved.tensors);
         let mut arguments = saved.tensors.iter().chain(grads.iter().filter_map(Cotangent::as_tensor));
         let result = self.run(Method::Backward, &mut arguments, || {
-            let grads = fill::<F::Outputs, Cotangent>(self.outputs.get().expect("forward has run"), grads.iter().cloned());
+            let grads =
+                fill::<F::Outputs, Cotangent>(self.outputs.get().expect("forward has run"), grads.iter().cloned());
             let found = collect::<F::Inputs, Cotangent>(&self.function.backward(&ctx, &tree, grads)?);
             let types = collect::<F::Inputs, TensorType>(&call.facts.inputs);
             check_count("cotangent", types.len(), "input", found.len())?;

@@ -24,12 +24,7 @@ struct SavedLanes {
 }
 
 /// Applies `inner` to values whose lanes lie at `dims`; every output has its lanes in front.
-pub(super) fn bind_vmapped(
-    inner: OpRef,
-    info: &VmapInfo,
-    dims: &[Option<usize>],
-    values: &[&Tensor],
-) -> Result<Outs> {
+pub(super) fn bind_vmapped(inner: OpRef, info: &VmapInfo, dims: &[Option<usize>], values: &[&Tensor]) -> Result<Outs> {
     bind(&OpRef::new(Vmapped { inner, info: *info, dims: SmallVec::from_slice(dims) }), values)
 }
 

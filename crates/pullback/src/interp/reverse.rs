@@ -7,8 +7,8 @@ use std::sync::Arc;
 use smallvec::{SmallVec, smallvec};
 
 use super::{Level, Traced, Tracer, bind};
-use crate::function::op::types;
 use crate::function::op::Cotangents;
+use crate::function::op::types;
 use crate::function::{Cotangent, OpRef, Outs, Saved};
 use crate::tensor::Repr;
 use crate::{Result, Tensor, TensorType, error::bail};
@@ -137,9 +137,7 @@ pub(super) fn process(op: &OpRef, level: &Arc<Level>, inputs: &[&Tensor]) -> Res
     Ok(outs
         .into_iter()
         .enumerate()
-        .map(|(k, o)| {
-            if differentiable[k] { wrap(level, o, Edge { node: node.clone(), output: k as u32 }) } else { o }
-        })
+        .map(|(k, o)| if differentiable[k] { wrap(level, o, Edge { node: node.clone(), output: k as u32 }) } else { o })
         .collect())
 }
 

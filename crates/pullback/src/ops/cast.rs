@@ -73,7 +73,9 @@ fn to_dtype_samples() -> Vec<Sample> {
     vec![
         Sample::one("through f64", x(), |x| x[0].to_dtype(DType::F64)).reference(|x| vec![x[0].clone()]),
         Sample::one("to i64", x(), |x| x[0].to_dtype(DType::I64))
-            .reference(|x| vec![Naive { shape: x[0].shape.clone(), data: x[0].data.iter().map(|v| v.trunc()).collect() }])
+            .reference(|x| {
+                vec![Naive { shape: x[0].shape.clone(), data: x[0].data.iter().map(|v| v.trunc()).collect() }]
+            })
             .not_differentiable(),
     ]
 }

@@ -3,10 +3,21 @@
 
 pub(crate) mod arith;
 mod cast;
+mod choose;
+mod compare;
+mod diag;
+mod extremes;
 pub(crate) mod family;
+mod index;
 mod join;
+mod loss;
+mod matmul;
+mod power;
 mod reduce;
+mod scan;
 pub(crate) mod shape;
+mod softmax;
+mod sort;
 pub(crate) mod structural;
 pub mod table;
 mod unary;
@@ -14,7 +25,25 @@ mod unary;
 pub use join::{cat, stack};
 
 /// The tables of the families.
-static FAMILIES: &[&[table::OpInfo]] = &[arith::OPS, cast::OPS, join::OPS, reduce::OPS, shape::OPS, unary::OPS];
+static FAMILIES: &[&[table::OpInfo]] = &[
+    arith::OPS,
+    cast::OPS,
+    choose::OPS,
+    compare::OPS,
+    diag::OPS,
+    extremes::OPS,
+    index::OPS,
+    join::OPS,
+    loss::OPS,
+    matmul::OPS,
+    power::OPS,
+    reduce::OPS,
+    scan::OPS,
+    shape::OPS,
+    softmax::OPS,
+    sort::OPS,
+    unary::OPS,
+];
 
 /// Every operation.
 pub fn all() -> impl Iterator<Item = &'static table::OpInfo> {

@@ -318,7 +318,8 @@ fn select(x: &Tensor, dim: isize, index: isize) -> Result<Tensor> {
 
 fn reshape_samples() -> Vec<Sample> {
     let x = || sample_tensor(&[2, 3, 2], -1.0, 1.0, 1);
-    let to = |shape: &'static [usize]| move |x: &[Naive]| vec![Naive { shape: shape.to_vec(), data: x[0].data.clone() }];
+    let to =
+        |shape: &'static [usize]| move |x: &[Naive]| vec![Naive { shape: shape.to_vec(), data: x[0].data.clone() }];
     vec![
         Sample::one("merge", [x()], |x| x[0].reshape(&[6, 2])).reference(to(&[6, 2])),
         Sample::one("infer", [x()], |x| x[0].reshape(&[2, -1])).reference(to(&[2, 6])),
@@ -331,9 +332,12 @@ fn reshape_errors() -> Vec<ErrorSample> {
     let x = sample_tensor(&[2, 3], 0.0, 1.0, 1);
     let y = x.clone();
     vec![
-        ErrorSample::new("size", ErrorKind::Shape, "expected a shape of 6 elements for f64[2,3], got [4,2]", move || {
-            x.reshape(&[4, 2])
-        }),
+        ErrorSample::new(
+            "size",
+            ErrorKind::Shape,
+            "expected a shape of 6 elements for f64[2,3], got [4,2]",
+            move || x.reshape(&[4, 2]),
+        ),
         ErrorSample::new("two inferred", ErrorKind::Shape, "at most one -1", move || y.reshape(&[-1, -1])),
     ]
 }
@@ -352,12 +356,19 @@ fn expand_samples() -> Vec<Sample> {
         Sample::one(label, [sample_tensor(from, -1.0, 1.0, 1)], move |x| x[0].expand(to))
             .reference(move |x| vec![Naive::from_fn(to, |i| x[0].at_broadcast(i))])
     };
-    vec![case("leading", &[3], &[2, 3]), case("inner", &[2, 1], &[2, 3]), case("0-d", &[], &[2, 2]), case("empty", &[1], &[0])]
+    vec![
+        case("leading", &[3], &[2, 3]),
+        case("inner", &[2, 1], &[2, 3]),
+        case("0-d", &[], &[2, 2]),
+        case("empty", &[1], &[0]),
+    ]
 }
 
 fn expand_errors() -> Vec<ErrorSample> {
     let x = sample_tensor(&[2, 3], 0.0, 1.0, 1);
-    vec![ErrorSample::new("not one", ErrorKind::Shape, "f64[2,3] does not broadcast to [4,3]", move || x.expand(&[4, 3]))]
+    vec![ErrorSample::new("not one", ErrorKind::Shape, "f64[2,3] does not broadcast to [4,3]", move || {
+        x.expand(&[4, 3])
+    })]
 }
 
 fn permute_samples() -> Vec<Sample> {
@@ -390,9 +401,14 @@ fn select_errors() -> Vec<ErrorSample> {
     let x = sample_tensor(&[2, 3], 0.0, 1.0, 1);
     let y = x.clone();
     vec![
-        ErrorSample::new("index", ErrorKind::Index, "index 3 is out of range for dim 1 of f64[2,3], which has size 3", move || {
-            x.select(1, 3)
+        ErrorSample::new(
+            "index",
+            ErrorKind::Index,
+            "index 3 is out of range for dim 1 of f64[2,3], which has size 3",
+            move || x.select(1, 3),
+        ),
+        ErrorSample::new("dim", ErrorKind::Dim, "dim 2 is out of range for f64[2,3] (valid: -2..=1)", move || {
+            y.select(2, 0)
         }),
-        ErrorSample::new("dim", ErrorKind::Dim, "dim 2 is out of range for f64[2,3] (valid: -2..=1)", move || y.select(2, 0)),
     ]
 }

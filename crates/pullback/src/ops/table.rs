@@ -146,12 +146,7 @@ impl Kink {
         gradient: impl Into<Vec<f64>>,
         call: impl Fn(&Tensor) -> Result<Tensor> + Send + Sync + 'static,
     ) -> Kink {
-        Kink {
-            label: label.into(),
-            input,
-            call: Arc::new(move |x| Ok(vec![call(&x[0])?])),
-            gradient: gradient.into(),
-        }
+        Kink { label: label.into(), input, call: Arc::new(move |x| Ok(vec![call(&x[0])?])), gradient: gradient.into() }
     }
 }
 
@@ -204,7 +199,8 @@ impl Naive {
     /// The element at the index that broadcasting gives, `index` being one of a larger shape.
     pub fn at_broadcast(&self, index: &[usize]) -> f64 {
         let lead = index.len() - self.shape.len();
-        let own: Vec<usize> = self.shape.iter().zip(&index[lead..]).map(|(&n, &i)| if n == 1 { 0 } else { i }).collect();
+        let own: Vec<usize> =
+            self.shape.iter().zip(&index[lead..]).map(|(&n, &i)| if n == 1 { 0 } else { i }).collect();
         self.at(&own)
     }
 }

@@ -31,8 +31,9 @@ fn samples<K: Smooth>(call: fn(&Tensor) -> Result<Tensor>) -> Vec<Sample> {
     shapes
         .iter()
         .map(|&(label, shape)| {
-            Sample::one(label, [sample_tensor(shape, lo, hi, 1)], move |x| call(&x[0]))
-                .reference(|x| vec![Naive { shape: x[0].shape.clone(), data: x[0].data.iter().map(|&v| K::reference(v)).collect() }])
+            Sample::one(label, [sample_tensor(shape, lo, hi, 1)], move |x| call(&x[0])).reference(|x| {
+                vec![Naive { shape: x[0].shape.clone(), data: x[0].data.iter().map(|&v| K::reference(v)).collect() }]
+            })
         })
         .collect()
 }

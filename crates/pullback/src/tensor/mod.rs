@@ -1,15 +1,16 @@
 //! The handle that users hold: a concrete array, or a tracer of one level.
 
 mod create;
+mod display;
 mod operators;
 mod read;
 
 use std::sync::Arc;
 
+use crate::DType;
 use crate::array::Array;
 use crate::interp::{Traced, Tracer};
 use crate::shape::TensorType;
-use crate::DType;
 
 pub(crate) use create::checked_numel;
 pub use operators::Operand;
@@ -35,14 +36,14 @@ pub struct Tensor(pub(crate) Repr);
 
 #[derive(Clone)]
 pub(crate) enum Repr {
-    Array(Arc<Array>),
+    Array(Array),
     Tracer(Arc<Tracer>),
 }
 
 impl From<Array> for Tensor {
     #[inline]
     fn from(array: Array) -> Tensor {
-        Tensor(Repr::Array(Arc::new(array)))
+        Tensor(Repr::Array(array))
     }
 }
 
@@ -85,7 +86,7 @@ impl Tensor {
     }
 
     /// The concrete array, if no transform is working on this tensor.
-    pub(crate) fn array(&self) -> Option<&Arc<Array>> {
+    pub(crate) fn array(&self) -> Option<&Array> {
         match &self.0 {
             Repr::Array(array) => Some(array),
             Repr::Tracer(_) => None,

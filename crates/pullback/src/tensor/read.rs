@@ -1,7 +1,5 @@
 //! Reading the contents of a tensor.
 
-use std::sync::Arc;
-
 use super::{Repr, Tensor};
 use crate::array::Array;
 use crate::dtype::Element;
@@ -11,7 +9,7 @@ use crate::{Result, error::bail};
 
 impl Tensor {
     /// The concrete contents: of a traced value, those of its primal.
-    pub(crate) fn data(&self, op: &str) -> Result<&Arc<Array>> {
+    pub(crate) fn data(&self, op: &str) -> Result<&Array> {
         let mut t = self;
         loop {
             match &t.0 {

@@ -137,7 +137,7 @@ pub trait Argument<const N: usize>: Tree {
 }
 
 macro_rules! argument {
-    ($($n:literal of ($($t:ident $k:tt),*): $s:ident;)*) => { $(
+    ($($n:tt of ($($t:ident $k:tt),*): $s:ident;)*) => { $(
         impl<$($t: Tree),*> Argument<$n> for ($($t,)*) {
             type Selected = $s;
             fn selected(&self) -> &$s {

@@ -5,7 +5,6 @@ use crate::error::{Context as _, bail};
 use crate::function::Randomness;
 use crate::interp::level::OpenLevel;
 use crate::interp::{LevelKind, batch, check_alive, forward};
-use crate::ops::structural::move_dim;
 use crate::shape::Shape;
 use crate::tree::{leaves, path_of, try_map};
 use crate::{DType, Result, Tensor, TensorType, Tree};
@@ -132,8 +131,7 @@ fn forward_jacobian<A: Tree, O: Tree>(f: &dyn Fn(&A) -> Result<O>, x: &A) -> Res
                 }
                 None => Tensor::zeros(&full, primal.dtype())?,
             });
-            // Tangents have lanes, values do not.
-            Ok(batch::unwrap(lanes.level(), &primal).0)
+            Ok(primal)
         })?;
         columns.push(column);
         value.get_or_insert(primal);
@@ -144,8 +142,9 @@ fn forward_jacobian<A: Tree, O: Tree>(f: &dyn Fn(&A) -> Result<O>, x: &A) -> Res
     let mut k = 0;
     let mut failed = None;
     let jacobian = value.map(&mut |_| {
-        let mut own = columns.iter().map(|column| column.get(k).cloned());
+        let index = k;
         k += 1;
+        let mut own = columns.iter().map(|column| column.get(index).cloned());
         try_map(x, &mut |_| match own.next().flatten() {
             Some(t) => Ok(t),
             None => bail!(Arity, "the function must return the same structure every time"),

@@ -249,4 +249,3 @@ fn batch_size<A: Tree>(x: &A, dims: &[Option<usize>], given: Option<usize>) -> R
     }
     bail!(Shape, "batched arguments disagree on the batch size: {}", list.join(", "))
 }
-

@@ -1,0 +1,5 @@
+//! Choosing between values: where, clamp, maximum, minimum.
+
+use super::table::OpInfo;
+
+pub(super) static OPS: &[OpInfo] = &[];

@@ -1,0 +1,5 @@
+//! Diagonals and triangles.
+
+use super::table::OpInfo;
+
+pub(super) static OPS: &[OpInfo] = &[];

@@ -1,0 +1,5 @@
+//! Matrix products.
+
+use super::table::OpInfo;
+
+pub(super) static OPS: &[OpInfo] = &[];

@@ -1,0 +1,5 @@
+//! Powers.
+
+use super::table::OpInfo;
+
+pub(super) static OPS: &[OpInfo] = &[];

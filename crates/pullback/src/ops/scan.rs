@@ -1,0 +1,5 @@
+//! Cumulative reductions.
+
+use super::table::OpInfo;
+
+pub(super) static OPS: &[OpInfo] = &[];

@@ -1,0 +1,1 @@
+//! Random tensors from a seeded, counter-based generator, and the policy that `vmap` sets for them.
