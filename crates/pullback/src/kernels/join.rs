@@ -1,0 +1,64 @@
+//! Several arrays as one.
+
+use super::copy::copy_into_strided;
+use super::strided::{Out, output};
+use crate::Result;
+use crate::array::Array;
+use crate::dtype::{Element, dispatch};
+use crate::shape::{Shape, contiguous_strides};
+
+/// The arrays one after the other along `dim`; they have one dtype and agree in all other dims, and there is one.
+pub(crate) fn cat(parts: &[&Array], dim: usize) -> Result<Array> {
+    dispatch!(parts[0].dtype(), "cat", all, T => Ok(joined::<T>(parts, dim)))
+}
+
+fn joined<T: Element>(parts: &[&Array], dim: usize) -> Array {
+    let mut shape = Shape::from_slice(parts[0].shape());
+    shape[dim] = parts.iter().map(|x| x.shape()[dim]).sum();
+    let strides = contiguous_strides(&shape);
+    let write = |out: Out<T>| {
+        let mut start = 0;
+        for x in parts {
+            // SAFETY: the strides are those of the result, and the part from `start` on has room for `x`.
+            unsafe { copy_into_strided(x, out.at(start * strides[dim] as usize), &strides) };
+            start += x.shape()[dim];
+        }
+    };
+    // SAFETY: the parts cover the result.
+    unsafe { output(shape, write) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::strided::testing::{at, indices, layouts};
+
+    #[test]
+    fn the_parts_come_in_order_along_any_dim() {
+        for dim in 0..3 {
+            let (mut one, mut two) = ([2, 3, 4], [2, 3, 4]);
+            one[dim] = 5;
+            two[dim] = 0;
+            for (x, y) in layouts::<f32>(&[2, 3, 4]).iter().zip(&layouts::<f32>(&one)) {
+                let empty = &layouts::<f32>(&two)[0];
+                let got = cat(&[x, empty, y, x], dim).unwrap();
+                for index in indices(got.shape()) {
+                    let mut inside = index.clone();
+                    let size = x.shape()[dim];
+                    let part = match index[dim] {
+                        i if i < size => x,
+                        i if i < size + 5 => {
+                            inside[dim] -= size;
+                            y
+                        }
+                        _ => {
+                            inside[dim] -= size + 5;
+                            x
+                        }
+                    };
+                    assert_eq!(at(&got, &index), at(part, &inside));
+                }
+            }
+        }
+    }
+}
