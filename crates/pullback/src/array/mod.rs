@@ -6,25 +6,33 @@ mod view;
 use std::mem::{MaybeUninit, size_of};
 use std::sync::Arc;
 
-pub(crate) use buffer::Buffer;
+use buffer::Buffer;
+pub(crate) use buffer::{clear_cache, live_bytes};
+use smallvec::SmallVec;
 
 use crate::DType;
 use crate::dtype::Element;
-use crate::shape::{Shape, Strides, TensorType, contiguous_strides, numel};
+use crate::shape::{Shape, Strides, TensorType};
 
 /// Bytes that fit into the array's own allocation: a scalar or a short vector costs one allocation, not two.
 const INLINE_BYTES: usize = 64;
 
-/// A dtype, a shape, strides in elements, and where the elements are.
+/// A dtype, a shape, strides in elements, and where the elements are, behind one pointer: a clone is a count.
 ///
-/// Elements are only ever written while the storage has a single owner.
+/// Elements are only ever written while the array and its storage have a single owner.
 #[derive(Clone)]
-pub(crate) struct Array {
+pub(crate) struct Array(Arc<Inner>);
+
+struct Inner {
     shape: Shape,
     strides: Strides,
     /// Index of the first element in the storage, in elements.
     offset: usize,
+    /// The number of elements.
+    len: usize,
     dtype: DType,
+    /// Whether the elements lie in row-major order without gaps.
+    contiguous: bool,
     storage: Storage,
 }
 
@@ -35,30 +43,83 @@ enum Storage {
 }
 
 #[derive(Clone, Copy)]
-#[repr(align(16))]
+#[repr(align(8))]
 struct Inline([MaybeUninit<u8>; INLINE_BYTES]);
+
+/// A copy of a short list. The generic `clone` goes element by element, which costs as much as a small kernel.
+#[inline(always)]
+fn copy_of<T: Copy>(list: &SmallVec<[T; 6]>) -> SmallVec<[T; 6]> {
+    if list.spilled() {
+        return SmallVec::from_slice(list);
+    }
+    // SAFETY: a list that has not spilled to the heap is plain data.
+    unsafe { std::ptr::read(list) }
+}
+
+/// The strides and the number of elements of a row-major array.
+#[inline(always)]
+fn row_major(shape: &[usize]) -> (Strides, usize) {
+    let mut strides = if shape.len() <= 6 {
+        SmallVec::from_buf_and_len([1; 6], shape.len())
+    } else {
+        SmallVec::from_elem(1, shape.len())
+    };
+    let (mut step, mut len) = (1isize, 1usize);
+    for (s, &n) in strides.iter_mut().zip(shape).rev() {
+        *s = step;
+        step = step.wrapping_mul(n.max(1) as isize);
+        len *= n;
+    }
+    (strides, len)
+}
+
+impl Inner {
+    /// Moves the value behind a pointer. It is written field by field: a copy made right after the fields were
+    /// written would have to wait for them.
+    #[inline(always)]
+    fn share(self) -> Array {
+        let array = Arc::<Inner>::new_uninit();
+        let place = Arc::as_ptr(&array).cast_mut().cast::<Inner>();
+        // SAFETY: the allocation is new and nobody else has it; afterwards every field is initialised.
+        unsafe {
+            (&raw mut (*place).shape).write(self.shape);
+            (&raw mut (*place).strides).write(self.strides);
+            (&raw mut (*place).offset).write(self.offset);
+            (&raw mut (*place).len).write(self.len);
+            (&raw mut (*place).dtype).write(self.dtype);
+            (&raw mut (*place).contiguous).write(self.contiguous);
+            (&raw mut (*place).storage).write(self.storage);
+            Array(array.assume_init())
+        }
+    }
+}
 
 impl Array {
     /// A contiguous array whose elements `fill` writes, all of them.
     ///
     /// # Safety
     /// `fill` must initialise every element of the slice that it is given.
+    #[inline]
     pub(crate) unsafe fn build<T: Element>(shape: Shape, fill: impl FnOnce(&mut [MaybeUninit<T>])) -> Array {
-        let n = numel(&shape);
-        let strides = contiguous_strides(&shape);
-        let bytes = n * size_of::<T>();
-        let storage = if bytes <= INLINE_BYTES {
-            let mut inline = Inline([MaybeUninit::uninit(); INLINE_BYTES]);
-            // SAFETY: the block is aligned to 16 and has room for `n` elements.
-            fill(unsafe { std::slice::from_raw_parts_mut(inline.0.as_mut_ptr().cast(), n) });
-            Storage::Inline(inline)
-        } else {
-            let mut buffer = Buffer::uninit(bytes);
-            // SAFETY: the buffer is fresh, 64-byte aligned and has room for `n` elements.
-            fill(unsafe { std::slice::from_raw_parts_mut(buffer.as_mut_ptr().cast(), n) });
-            Storage::Shared(Arc::new(buffer))
+        let (strides, len) = row_major(&shape);
+        let bytes = len * size_of::<T>();
+        let inline = Storage::Inline(Inline([MaybeUninit::uninit(); INLINE_BYTES]));
+        let array =
+            Inner { shape, strides, offset: 0, len, dtype: T::DTYPE, contiguous: true, storage: inline }.share();
+        // SAFETY: nobody else has the array yet, and the pointer is good for writing the whole of it.
+        let storage = unsafe { &mut (*Arc::as_ptr(&array.0).cast_mut()).storage };
+        let start = match storage {
+            Storage::Inline(inline) if bytes <= INLINE_BYTES => inline.0.as_mut_ptr().cast(),
+            _ => {
+                let mut buffer = Buffer::uninit(bytes);
+                let start = buffer.as_mut_ptr();
+                *storage = Storage::Shared(Arc::new(buffer));
+                start.cast()
+            }
         };
-        Array { shape, strides, offset: 0, dtype: T::DTYPE, storage }
+        // SAFETY: both kinds of storage are aligned for every element type and have room for `len` elements.
+        fill(unsafe { std::slice::from_raw_parts_mut(start, len) });
+        array
     }
 
     /// A contiguous array with every element equal to `value`.
@@ -73,7 +134,7 @@ impl Array {
 
     /// A contiguous array with a copy of `data`, which must have as many elements as `shape`.
     pub(crate) fn from_slice<T: Element>(shape: Shape, data: &[T]) -> Array {
-        assert_eq!(numel(&shape), data.len());
+        assert_eq!(shape.iter().product::<usize>(), data.len());
         // SAFETY: the lengths agree, so every element is written.
         unsafe {
             Array::build(shape, |out: &mut [MaybeUninit<T>]| {
@@ -83,56 +144,52 @@ impl Array {
     }
 
     pub(crate) fn shape(&self) -> &[usize] {
-        &self.shape
+        &self.0.shape
     }
 
     pub(crate) fn strides(&self) -> &[isize] {
-        &self.strides
+        &self.0.strides
     }
 
     pub(crate) fn dtype(&self) -> DType {
-        self.dtype
+        self.0.dtype
     }
 
     pub(crate) fn rank(&self) -> usize {
-        self.shape.len()
+        self.0.shape.len()
     }
 
     pub(crate) fn numel(&self) -> usize {
-        numel(&self.shape)
+        self.0.len
+    }
+
+    /// A copy of the shape.
+    #[inline(always)]
+    pub(crate) fn to_shape(&self) -> Shape {
+        copy_of(&self.0.shape)
     }
 
     pub(crate) fn ty(&self) -> TensorType {
-        TensorType { dtype: self.dtype, shape: self.shape.clone() }
+        TensorType { dtype: self.0.dtype, shape: self.to_shape() }
     }
 
     /// True if the elements lie in row-major order without gaps.
+    #[inline(always)]
     pub(crate) fn is_contiguous(&self) -> bool {
-        let mut step = 1isize;
-        for (&n, &s) in self.shape.iter().zip(&self.strides).rev() {
-            if n == 0 {
-                return true;
-            }
-            if n != 1 {
-                if s != step {
-                    return false;
-                }
-                step *= n as isize;
-            }
-        }
-        true
+        self.0.contiguous
     }
 
     /// The address of the first element. Panics if `T` is not the element type.
+    #[inline]
     pub(crate) fn as_ptr<T: Element>(&self) -> *const T {
-        assert_eq!(self.dtype, T::DTYPE);
-        let base = match &self.storage {
+        assert_eq!(self.0.dtype, T::DTYPE);
+        let base = match &self.0.storage {
             Storage::Inline(inline) => inline.0.as_ptr().cast::<u8>(),
             Storage::Shared(buffer) => buffer.as_ptr(),
         };
         // SAFETY: the offset stays inside the storage for every view with at least one element; `wrapping_add`
         // keeps it defined for empty ones.
-        base.cast::<T>().wrapping_add(self.offset)
+        base.cast::<T>().wrapping_add(self.0.offset)
     }
 
     /// The elements in row-major order, if they lie so.
@@ -143,17 +200,17 @@ impl Array {
 
     /// The elements for writing, if they are contiguous and nobody else holds them.
     pub(crate) fn as_mut_slice<T: Element>(&mut self) -> Option<&mut [T]> {
-        assert_eq!(self.dtype, T::DTYPE);
+        assert_eq!(self.0.dtype, T::DTYPE);
         if !self.is_contiguous() {
             return None;
         }
-        let (n, offset) = (self.numel(), self.offset);
-        let base = match &mut self.storage {
+        let inner = Arc::get_mut(&mut self.0)?;
+        let base = match &mut inner.storage {
             Storage::Inline(inline) => inline.0.as_mut_ptr().cast::<u8>(),
             Storage::Shared(buffer) => Arc::get_mut(buffer)?.as_mut_ptr(),
         };
         // SAFETY: as in `as_slice`; the storage has no other owner.
-        Some(unsafe { std::slice::from_raw_parts_mut(base.cast::<T>().wrapping_add(offset), n) })
+        Some(unsafe { std::slice::from_raw_parts_mut(base.cast::<T>().wrapping_add(inner.offset), inner.len) })
     }
 
     /// The only element of an array with one element.

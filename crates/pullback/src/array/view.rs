@@ -1,11 +1,28 @@
 //! Views: other shapes and strides over the same elements, never a copy.
 
-use super::Array;
+use super::{Array, Inner, copy_of};
 use crate::shape::{Shape, Strides, contiguous_strides, numel};
+
+/// True if elements with these strides lie in row-major order without gaps.
+fn is_row_major(shape: &[usize], strides: &[isize]) -> bool {
+    let (mut step, mut regular) = (1isize, true);
+    for (&n, &s) in shape.iter().zip(strides).rev() {
+        if n == 0 {
+            return true;
+        }
+        if n != 1 {
+            regular &= s == step;
+            step *= n as isize;
+        }
+    }
+    regular
+}
 
 impl Array {
     fn with_layout(&self, shape: Shape, strides: Strides, offset: usize) -> Array {
-        Array { shape, strides, offset, dtype: self.dtype, storage: self.storage.clone() }
+        let (len, contiguous) = (numel(&shape), is_row_major(&shape, &strides));
+        let storage = self.0.storage.clone();
+        Inner { shape, strides, offset, len, contiguous, dtype: self.0.dtype, storage }.share()
     }
 
     /// The same elements in row-major order under another shape of equal size, if strides can express it.
@@ -16,7 +33,7 @@ impl Array {
     pub(crate) fn reshape_view(&self, shape: &[usize]) -> Option<Array> {
         debug_assert_eq!(numel(shape), self.numel());
         if self.is_contiguous() {
-            return Some(self.with_layout(Shape::from_slice(shape), contiguous_strides(shape), self.offset));
+            return Some(self.with_layout(Shape::from_slice(shape), contiguous_strides(shape), self.0.offset));
         }
         // Here there is at least one element, since arrays without elements are contiguous.
         let mut strides = Strides::from_elem(1, shape.len());
@@ -34,7 +51,7 @@ impl Array {
             step *= shape[k] as isize;
             left /= shape[k];
         }
-        Some(self.with_layout(Shape::from_slice(shape), strides, self.offset))
+        Some(self.with_layout(Shape::from_slice(shape), strides, self.0.offset))
     }
 
     /// The longest run of equally spaced elements that ends before dimension `end`: how many elements, how far
@@ -42,7 +59,7 @@ impl Array {
     fn run_before(&self, mut end: usize) -> (usize, isize, usize) {
         let (mut len, mut step) = (1usize, 1isize);
         while end > 0 {
-            let (n, s) = (self.shape[end - 1], self.strides[end - 1]);
+            let (n, s) = (self.0.shape[end - 1], self.0.strides[end - 1]);
             if n != 1 && len != 1 && s != step * len as isize {
                 break;
             }
@@ -57,9 +74,9 @@ impl Array {
 
     /// Dimensions in another order: dimension `k` of the view is dimension `order[k]` of `self`.
     pub(crate) fn permute(&self, order: &[usize]) -> Array {
-        let shape = order.iter().map(|&d| self.shape[d]).collect();
-        let strides = order.iter().map(|&d| self.strides[d]).collect();
-        self.with_layout(shape, strides, self.offset)
+        let shape = order.iter().map(|&d| self.0.shape[d]).collect();
+        let strides = order.iter().map(|&d| self.0.strides[d]).collect();
+        self.with_layout(shape, strides, self.0.offset)
     }
 
     /// The broadcast view of a larger shape; the caller has checked that `self` broadcasts to it.
@@ -67,18 +84,18 @@ impl Array {
         let lead = shape.len() - self.rank();
         let mut strides = Strides::from_elem(0, shape.len());
         for k in 0..self.rank() {
-            if self.shape[k] == shape[k + lead] {
-                strides[k + lead] = self.strides[k];
+            if self.0.shape[k] == shape[k + lead] {
+                strides[k + lead] = self.0.strides[k];
             }
         }
-        self.with_layout(Shape::from_slice(shape), strides, self.offset)
+        self.with_layout(Shape::from_slice(shape), strides, self.0.offset)
     }
 
     /// `len` elements along `dim`, from `start` in steps of `step`, which may be negative.
     pub(crate) fn slice(&self, dim: usize, start: usize, len: usize, step: isize) -> Array {
-        let (mut shape, mut strides) = (self.shape.clone(), self.strides.clone());
+        let (mut shape, mut strides) = (copy_of(&self.0.shape), copy_of(&self.0.strides));
         let offset =
-            if len == 0 { self.offset } else { (self.offset as isize + start as isize * strides[dim]) as usize };
+            if len == 0 { self.0.offset } else { (self.0.offset as isize + start as isize * strides[dim]) as usize };
         shape[dim] = len;
         strides[dim] *= step;
         self.with_layout(shape, strides, offset)
@@ -86,22 +103,23 @@ impl Array {
 
     /// The slice at `index` along `dim`, without that dimension.
     pub(crate) fn select(&self, dim: usize, index: usize) -> Array {
-        let mut view = self.slice(dim, index, 1, 1);
-        view.shape.remove(dim);
-        view.strides.remove(dim);
-        view
+        let offset = (self.0.offset as isize + index as isize * self.0.strides[dim]) as usize;
+        let (mut shape, mut strides) = (copy_of(&self.0.shape), copy_of(&self.0.strides));
+        shape.remove(dim);
+        strides.remove(dim);
+        self.with_layout(shape, strides, offset)
     }
 
     /// The diagonal of dimensions `d0` and `d1`, appended as the last dimension of the view.
     pub(crate) fn diagonal(&self, offset: isize, d0: usize, d1: usize) -> Array {
         let (r0, r1) = if offset >= 0 { (0, offset as usize) } else { (offset.unsigned_abs(), 0) };
-        let len = self.shape[d0].saturating_sub(r0).min(self.shape[d1].saturating_sub(r1));
+        let len = self.0.shape[d0].saturating_sub(r0).min(self.0.shape[d1].saturating_sub(r1));
         let start = if len == 0 {
-            self.offset
+            self.0.offset
         } else {
-            (self.offset as isize + r0 as isize * self.strides[d0] + r1 as isize * self.strides[d1]) as usize
+            (self.0.offset as isize + r0 as isize * self.0.strides[d0] + r1 as isize * self.0.strides[d1]) as usize
         };
-        let (mut shape, mut strides) = (self.shape.clone(), self.strides.clone());
+        let (mut shape, mut strides) = (copy_of(&self.0.shape), copy_of(&self.0.strides));
         let step = strides[d0] + strides[d1];
         for d in [d0.max(d1), d0.min(d1)] {
             shape.remove(d);

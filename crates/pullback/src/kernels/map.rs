@@ -93,7 +93,7 @@ pub(crate) fn map<T: Element, U: Element>(x: &Array, f: impl Fn(T) -> U + Copy +
     if x.is_contiguous() {
         // SAFETY: every element is written; `x` has `n` elements in a row.
         return unsafe {
-            Array::build(Shape::from_slice(x.shape()), |out: &mut [MaybeUninit<U>]| {
+            Array::build(x.to_shape(), |out: &mut [MaybeUninit<U>]| {
                 let (x, out) = (SendPtr(x.as_ptr::<T>().cast_mut()), SendPtr(out.as_mut_ptr().cast::<U>()));
                 split(
                     n,
@@ -109,7 +109,7 @@ pub(crate) fn map<T: Element, U: Element>(x: &Array, f: impl Fn(T) -> U + Copy +
     let layout = collapse(x.shape(), [x.strides()]);
     // SAFETY: blocks cover every element; `layout` is that of `x`.
     unsafe {
-        Array::build(Shape::from_slice(x.shape()), |out: &mut [MaybeUninit<U>]| {
+        Array::build(x.to_shape(), |out: &mut [MaybeUninit<U>]| {
             let (x, out) = (SendPtr(x.as_ptr::<T>().cast_mut()), SendPtr(out.as_mut_ptr().cast::<U>()));
             split(n, BLOCK, n, |r| {
                 let mut block = Block::<T>::new();
@@ -230,6 +230,12 @@ fn block_len(p: usize, q: usize) -> Option<usize> {
     (common <= BLOCK).then(|| BLOCK / common * common)
 }
 
+/// Equality of short lists, without the call that comparing slices makes.
+#[inline(always)]
+fn same(a: &[usize], b: &[usize]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x == y)
+}
+
 /// `f` of corresponding elements of `a` and `b`, which both broadcast to `shape`.
 pub(crate) fn zip<A: Element, B: Element, U: Element>(
     a: &Array,
@@ -241,7 +247,7 @@ pub(crate) fn zip<A: Element, B: Element, U: Element>(
     unsafe {
         Array::build(Shape::from_slice(shape), |out: &mut [MaybeUninit<U>]| {
             let n = out.len();
-            let whole = |x: &Array| (x.shape() == shape || n == 1) && x.is_contiguous();
+            let whole = |x: &Array| x.is_contiguous() && x.numel() == n && (n == 1 || same(x.shape(), shape));
             if whole(a) && whole(b) {
                 let (a, b) = (SendPtr(a.as_ptr::<A>().cast_mut()), SendPtr(b.as_ptr::<B>().cast_mut()));
                 let out = SendPtr(out.as_mut_ptr().cast::<U>());

@@ -1,7 +1,84 @@
 //! Run-time choice of instruction set: a loop written once, compiled for each.
 
-/// Runs `f`, inlined, with the widest instruction set of this machine.
+/// Runs `f` with the widest instruction set of this machine.
+///
+/// The compiler vectorises `f` separately for each, which works only if `f` and all that it calls are inlined: mark
+/// closures `#[inline(always)]`. Keep `f` small, since there are three copies of it.
 #[inline(always)]
 pub(crate) fn vectorize<R>(f: impl FnOnce() -> R) -> R {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    {
+        match x86::level() {
+            // SAFETY: `level` found these features on this machine.
+            x86::AVX512 => return unsafe { x86::avx512(f) },
+            // SAFETY: as above.
+            x86::AVX2 => return unsafe { x86::avx2(f) },
+            _ => {}
+        }
+    }
     f()
+}
+
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+mod x86 {
+    use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+
+    const UNKNOWN: u8 = 0;
+    const BASELINE: u8 = 1;
+    pub(super) const AVX2: u8 = 2;
+    pub(super) const AVX512: u8 = 3;
+
+    static LEVEL: AtomicU8 = AtomicU8::new(UNKNOWN);
+
+    #[inline(always)]
+    pub(super) fn level() -> u8 {
+        let level = LEVEL.load(Relaxed);
+        if level == UNKNOWN { detect() } else { level }
+    }
+
+    #[cold]
+    fn detect() -> u8 {
+        let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
+        let avx512 = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl");
+        let level = match (avx2, avx512) {
+            (true, true) => AVX512,
+            (true, false) => AVX2,
+            _ => BASELINE,
+        };
+        LEVEL.store(level, Relaxed);
+        level
+    }
+
+    #[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl")]
+    pub(super) fn avx512<R>(f: impl FnOnce() -> R) -> R {
+        f()
+    }
+
+    #[target_feature(enable = "avx2,fma")]
+    pub(super) fn avx2<R>(f: impl FnOnce() -> R) -> R {
+        f()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_level_computes_the_same() {
+        let x: Vec<f32> = (0..1000).map(|k| k as f32 * 0.37).collect();
+        let mut y = vec![0.0; x.len()];
+        vectorize(
+            #[inline(always)]
+            || {
+                for (o, &v) in y.iter_mut().zip(&x) {
+                    *o = v.mul_add(2.0, 1.0);
+                }
+            },
+        );
+        assert!(x.iter().zip(&y).all(|(&v, &o)| o == v.mul_add(2.0, 1.0)));
+    }
 }
