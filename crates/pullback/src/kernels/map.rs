@@ -4,8 +4,8 @@
 //! that lie otherwise are copied block by block into a buffer on the stack, which stays in the first cache; that copy
 //! depends on the element size alone, so no operation pays for strided loops in code size.
 //!
-//! A function passed in must be `#[inline(always)]` (closures can carry the attribute where they are passed), or it
-//! may be called per element at the baseline instruction set.
+//! Pass functions as closures marked `#[inline(always)]`: anything else, a path like `T::exp` included, may end up as
+//! a call per element at the baseline instruction set.
 
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -117,6 +117,47 @@ pub(crate) fn map<T: Element, U: Element>(x: &Array, f: impl Fn(T) -> U + Copy +
                     let len = BLOCK.min(r.end - start);
                     gather(x.get(), &layout, start, block.ptr(), len);
                     loop1(block.ptr(), out.get().add(start), len, f);
+                }
+            });
+        })
+    }
+}
+
+/// `fast` of every element, except that elements for which `in_range` fails get `slow`. Use it where a function needs
+/// a branch, which would keep its loop from being vectorised; elements out of range should be rare.
+pub(crate) fn map_guarded<T: Element, U: Element>(
+    x: &Array,
+    in_range: impl Fn(T) -> bool + Copy + Send + Sync,
+    fast: impl Fn(T) -> U + Copy + Send + Sync,
+    slow: impl Fn(T) -> U + Copy + Send + Sync,
+) -> Array {
+    let x = &contiguous(x);
+    let n = x.numel();
+    // SAFETY: blocks cover every element; `x` has `n` elements in a row.
+    unsafe {
+        Array::build(x.to_shape(), |out: &mut [MaybeUninit<U>]| {
+            let (x, out) = (SendPtr(x.as_ptr::<T>().cast_mut()), SendPtr(out.as_mut_ptr().cast::<U>()));
+            split(n, BLOCK, n, |r| {
+                for start in r.clone().step_by(BLOCK) {
+                    let len = BLOCK.min(r.end - start);
+                    let (x, out) = (x.get().cast_const().add(start), out.get().add(start));
+                    let mut good = 0u32;
+                    vectorize(
+                        #[inline(always)]
+                        || {
+                            for &v in std::slice::from_raw_parts(x, len) {
+                                good += u32::from(in_range(v));
+                            }
+                        },
+                    );
+                    loop1(x, out, len, fast);
+                    if good as usize != len {
+                        for i in 0..len {
+                            if !in_range(*x.add(i)) {
+                                *out.add(i) = slow(*x.add(i));
+                            }
+                        }
+                    }
                 }
             });
         })
