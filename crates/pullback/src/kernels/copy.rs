@@ -8,7 +8,6 @@ use smallvec::SmallVec;
 use super::threads::{SendPtr, split};
 use crate::array::Array;
 use crate::dtype::Element;
-use crate::shape::Shape;
 
 /// Runs a block with a type alias bound to the Rust type of a dtype, whichever it is.
 macro_rules! any_dtype {
@@ -54,7 +53,7 @@ pub(crate) fn contiguous(x: &Array) -> Array {
     }
     any_dtype!(x.dtype(), T => {
         // SAFETY: `copy_into` writes every element.
-        unsafe { Array::build::<T>(Shape::from_slice(x.shape()), |out| copy_into(x, out)) }
+        unsafe { Array::build::<T>(x.shape(), |out| copy_into(x, out)) }
     })
 }
 
@@ -128,7 +127,7 @@ unsafe fn gather_all<T: Element>(src: *const T, layout: &[(usize, [isize; 1])], 
             _ => {
                 let (src, out) = (SendPtr(src.cast_mut()), SendPtr(out));
                 let rows = layout.last().map_or(1, |d| d.0);
-                split(n, rows.max(1), n / 2, |r: Range<usize>| {
+                split(n, rows.max(1), n / 4, |r: Range<usize>| {
                     // SAFETY: ranges are disjoint and inside the layout.
                     gather(src.get(), layout, r.start, out.get().add(r.start), r.len());
                 });
@@ -234,7 +233,7 @@ unsafe fn transpose_all<W: Copy + Send + Sync>(
     let planes: usize = (0..rank - 1).filter(|&d| d != unit).map(|d| layout[d].0).product();
     let bands = rows.div_ceil(TILE);
     let (src, out) = (SendPtr(src.cast_mut()), SendPtr(out));
-    split(planes * bands, 1, planes * rows * cols, |range| {
+    split(planes * bands, 1, planes * rows * cols / 2, |range| {
         for k in range {
             let (mut plane, band) = (k / bands, k % bands);
             let (mut from, mut to) = (0isize, 0usize);
