@@ -132,13 +132,9 @@ mod ops;
 pub mod random;
 mod shape;
 mod tensor;
+pub mod testing;
 mod transforms;
 mod tree;
-
-/// Checking derivatives, and the table of operations that tests and bindings are generated from.
-pub mod testing {
-    pub use crate::ops::{all as operations, table};
-}
 
 pub use dtype::{DType, Element, Scalar};
 pub use error::{Error, ErrorKind, Result};
