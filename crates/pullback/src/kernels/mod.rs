@@ -8,6 +8,7 @@ pub(crate) mod map;
 pub(crate) mod math;
 pub(crate) mod matmul;
 pub(crate) mod place;
+pub(crate) mod prod;
 pub(crate) mod random;
 pub(crate) mod reduce;
 pub(crate) mod scan;
