@@ -14,6 +14,7 @@ pub(crate) mod reduce;
 pub(crate) mod scan;
 pub(crate) mod simd;
 pub(crate) mod softmax;
+pub(crate) mod softmax_diff;
 pub(crate) mod sort;
 pub(crate) mod strided;
 pub(crate) mod threads;

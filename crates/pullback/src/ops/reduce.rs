@@ -276,6 +276,11 @@ fn sum_dims(x: &Tensor, dims: &[isize], keepdim: bool) -> Result<Tensor> {
     linear(Sum::<false>(Over::new("sum_dims", x, dims, keepdim)?), x)
 }
 
+/// The sum over one dimension, which stays with size 1.
+pub(super) fn sum_kept(x: &Tensor, dim: usize) -> Result<Tensor> {
+    linear(Sum::<false>(Over::one(dim, true)), x)
+}
+
 fn sum_to(x: &Tensor, shape: &[usize]) -> Result<Tensor> {
     if x.shape() == shape {
         return Ok(x.clone());

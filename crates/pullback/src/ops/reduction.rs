@@ -30,6 +30,11 @@ impl Over {
         Over { dims: (0..rank).collect(), removed: rank }
     }
 
+    /// One dimension.
+    pub(super) fn one(dim: usize, keepdim: bool) -> Over {
+        Over { dims: smallvec![dim], removed: if keepdim { 0 } else { dim + 1 } }
+    }
+
     /// Dimensions as users give them: negative ones count from the end, none means all.
     pub(super) fn new(op: &str, x: &Tensor, dims: &[isize], keepdim: bool) -> Result<Over> {
         let mut dims = resolve_dims(op, dims, x.rank(), x.ty())?;
