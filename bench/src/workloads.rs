@@ -46,9 +46,9 @@ fn cross_entropy(layers: &Vec<Dense>, x: &Tensor, y: &Tensor) -> Result<Tensor> 
 fn per_sample(h: &Harness) -> Result<()> {
     let layers = mlp(&[784, 128, 10], 10, F32, &[])?;
     let (x, y) = (uniform(&[256, 784], 20, F32, 1.0)?, labels(256, 10, 21));
-    let each = Vmap::new().in_dims((None, 0, 0)).of(|(p, x, y): &(Vec<Dense>, Tensor, Tensor)| {
-        grad(|p: &Vec<Dense>| cross_entropy(p, x, y))(p)
-    });
+    let each = Vmap::new()
+        .in_dims((None, 0, 0))
+        .of(|(p, x, y): &(Vec<Dense>, Tensor, Tensor)| grad(|p: &Vec<Dense>| cross_entropy(p, x, y))(p));
     let args = (layers, x, y);
     h.run("per_sample_mlp", 1, || each(&args));
     Ok(())
@@ -74,8 +74,7 @@ fn jacobians(h: &Harness) -> Result<()> {
 
 fn bandwidth(h: &Harness) -> Result<()> {
     let big = uniform(&[4_000_000], 100, F32, 4.0)?;
-    let chain =
-        |v: &Tensor| ((v * 2.0 + 1.0).tanh()? * (-v * v).exp()? + (v.abs()? + 1.0).sqrt()?).sum();
+    let chain = |v: &Tensor| ((v * 2.0 + 1.0).tanh()? * (-v * v).exp()? + (v.abs()? + 1.0).sqrt()?).sum();
     h.run("chain4M_forward", 1, || chain(&big));
     h.run("chain4M_grad", 1, || grad(chain)(&big));
     for (dtype, name) in [(F32, "matmul1024_f32"), (F64, "matmul1024_f64")] {

@@ -51,13 +51,15 @@ fn run() -> Result<()> {
     let mut history = plots::History::default();
 
     // The whole of per-example differentiation: a gradient, mapped over examples, with the parameters shared.
-    let per_example = Vmap::new().in_dims((None, 0, 0)).of(|(model, image, class): &(Model, Tensor, Tensor)| {
-        value_and_grad(|m: &Model| m.loss(image, class))(model)
-    });
+    let per_example = Vmap::new()
+        .in_dims((None, 0, 0))
+        .of(|(model, image, class): &(Model, Tensor, Tensor)| value_and_grad(|m: &Model| m.loss(image, class))(model));
 
     let steps = digits.train.len() / BATCH;
     let bar = ProgressBar::new((EPOCHS * steps) as u64);
-    bar.set_style(ProgressStyle::with_template("training {bar:40} {pos}/{len} steps, {msg}").map_err(pullback::Error::other)?);
+    bar.set_style(
+        ProgressStyle::with_template("training {bar:40} {pos}/{len} steps, {msg}").map_err(pullback::Error::other)?,
+    );
     for epoch in 0..EPOCHS {
         let order = data::shuffled(digits.train.len(), epoch as u64);
         for batch in order.chunks_exact(BATCH) {

@@ -127,11 +127,8 @@ mod tests {
                                 .sum()
                         };
                         let (v, w) = (at(y, &index), at(d, &index));
-                        let expected = [
-                            v * (w - sum(&|y, d| y * d)),
-                            w - sum(&|y, d| y.exp() * d),
-                            w - v.exp() * sum(&|_, d| d),
-                        ];
+                        let expected =
+                            [v * (w - sum(&|y, d| y * d)), w - sum(&|y, d| y.exp() * d), w - v.exp() * sum(&|_, d| d)];
                         for (got, e) in got.iter().zip(expected) {
                             let g = at(got, &index);
                             assert!((g - e).abs() <= 1e-12 * (1.0 + e.abs()), "{shape:?} dim {dim}: {g} {e}");

@@ -200,9 +200,15 @@ fn ties<T: Float>(x: &Array, over: &Over, largest: bool) -> Result<Array> {
     let kept = over.kept(x.shape());
     let best = reshaped(&extreme(x, over, largest)?, &kept);
     // NaNs tie with each other.
-    let mut weights = map::zip::<T, T, T>(x, &best, x.shape(), |x, b| {
-        if (x == b) | (x.is_nan() & b.is_nan()) { T::ONE } else { T::ZERO }
-    });
+    let mut weights =
+        map::zip::<T, T, T>(
+            x,
+            &best,
+            x.shape(),
+            |x, b| {
+                if (x == b) | (x.is_nan() & b.is_nan()) { T::ONE } else { T::ZERO }
+            },
+        );
     let count = reshaped(&reduce::sum(&weights, &over.dims)?, &kept);
     let unique = count.as_slice::<T>().is_some_and(|c| c.iter().all(|&c| c == T::ONE));
     if !unique && !map::zip_in_place::<T>(&mut weights, &count, |w, c| w / c) {
@@ -345,7 +351,12 @@ fn min_dims_errors() -> Vec<ErrorSample> {
 fn tie_kinks(sign: f64, call: fn(&Tensor) -> Result<Tensor>) -> Vec<Kink> {
     vec![
         Kink::new("two ties", Tensor::from([sign, sign]), [0.5, 0.5], call),
-        Kink::new("three ties of four", Tensor::from([sign, 0.0, sign, sign]), [1.0 / 3.0, 0.0, 1.0 / 3.0, 1.0 / 3.0], call),
+        Kink::new(
+            "three ties of four",
+            Tensor::from([sign, 0.0, sign, sign]),
+            [1.0 / 3.0, 0.0, 1.0 / 3.0, 1.0 / 3.0],
+            call,
+        ),
     ]
 }
 
@@ -365,10 +376,7 @@ fn min_dims_kinks() -> Vec<Kink> {
     tie_kinks(-1.0, |x| x.min_dims(&[0], true))
 }
 
-fn arg_samples(
-    call: fn(&Tensor, Option<isize>, bool) -> Result<Tensor>,
-    better: fn(f64, f64) -> bool,
-) -> Vec<Sample> {
+fn arg_samples(call: fn(&Tensor, Option<isize>, bool) -> Result<Tensor>, better: fn(f64, f64) -> bool) -> Vec<Sample> {
     let first = move |x: &[f64]| -> f64 {
         let place = (1..x.len()).fold(0, |best, k| if better(x[k], x[best]) { k } else { best });
         place as f64

@@ -189,7 +189,8 @@ fn moment_samples(call: Call, of_variance: fn(f64) -> f64) -> Vec<Sample> {
     cases
         .iter()
         .map(|&(shape, dims, resolved, correction, keepdim)| {
-            let label = format!("{dims:?} of {shape:?} correction {correction}{}", if keepdim { " keepdim" } else { "" });
+            let label =
+                format!("{dims:?} of {shape:?} correction {correction}{}", if keepdim { " keepdim" } else { "" });
             Sample::one(label, [sample_tensor(shape, -1.0, 1.0, 1)], move |x| call(&x[0], dims, correction, keepdim))
                 .reference(move |x| {
                     vec![naive_reduce(&x[0], resolved, keepdim, |x| of_variance(naive_variance(x, correction)))]
@@ -202,17 +203,20 @@ fn total_samples(call: fn(&Tensor) -> Result<Tensor>, of_variance: fn(f64) -> f6
     [&[2usize, 3][..], &[5]]
         .into_iter()
         .map(|shape| {
-            Sample::one(format!("{shape:?}"), [sample_tensor(shape, -1.0, 1.0, 1)], move |x| call(&x[0]))
-                .reference(move |x| vec![Naive { shape: vec![], data: vec![of_variance(naive_variance(&x[0].data, 1))] }])
+            Sample::one(format!("{shape:?}"), [sample_tensor(shape, -1.0, 1.0, 1)], move |x| call(&x[0])).reference(
+                move |x| vec![Naive { shape: vec![], data: vec![of_variance(naive_variance(&x[0].data, 1))] }],
+            )
         })
         .collect()
 }
 
 fn var_samples() -> Vec<Sample> {
     let mut samples = total_samples(Tensor::var, |v| v);
-    samples.push(Sample::one("one element", [Tensor::from(2.0)], |x| x[0].var())
-        .reference(|_| vec![Naive { shape: vec![], data: vec![f64::NAN] }])
-        .special());
+    samples.push(
+        Sample::one("one element", [Tensor::from(2.0)], |x| x[0].var())
+            .reference(|_| vec![Naive { shape: vec![], data: vec![f64::NAN] }])
+            .special(),
+    );
     samples
 }
 

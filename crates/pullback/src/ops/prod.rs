@@ -78,8 +78,7 @@ impl Reduction for Prod {
         }
         // Several dims become one at the front, and are taken apart again.
         let shape = x.shape();
-        let order: Dims =
-            over.dims.iter().copied().chain((0..x.rank()).filter(|d| !over.dims.contains(d))).collect();
+        let order: Dims = over.dims.iter().copied().chain((0..x.rank()).filter(|d| !over.dims.contains(d))).collect();
         let split: Shape = order.iter().map(|&d| shape[d]).collect();
         let (front, rest) = split.split_at(over.dims.len());
         let merged: Shape = std::iter::once(numel(front)).chain(rest.iter().copied()).collect();
@@ -263,7 +262,10 @@ mod tests {
         };
         let lane = x.select(-1, 0).unwrap();
         close(&jacrev(f)(&lane).unwrap(), &jacrev(flat)(&lane).unwrap());
-        close(&hessian(|x: &Tensor| f(x)?.sum())(&lane).unwrap(), &hessian(|x: &Tensor| flat(x)?.sum())(&lane).unwrap());
+        close(
+            &hessian(|x: &Tensor| f(x)?.sum())(&lane).unwrap(),
+            &hessian(|x: &Tensor| flat(x)?.sum())(&lane).unwrap(),
+        );
         let batched = vmap(jacrev(f))(&x.permute(&[3, 0, 1, 2]).unwrap()).unwrap();
         close(&batched.select(0, 0).unwrap(), &jacrev(f)(&lane).unwrap());
     }

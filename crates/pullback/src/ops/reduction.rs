@@ -171,8 +171,8 @@ impl<K: Reduction> Op for ReductionOp<K> {
     }
 
     fn jvp(&self, saved: &Saved, tangents: &[Tangent]) -> Result<Tangents> {
-        let found = tangents[0]
-            .map(|t| linear(Sum::<false>(self.over.clone()), &mul_owned(self.weights(saved)?, t.clone())?));
+        let found =
+            tangents[0].map(|t| linear(Sum::<false>(self.over.clone()), &mul_owned(self.weights(saved)?, t.clone())?));
         Ok(smallvec![found?])
     }
 

@@ -269,8 +269,15 @@ fn naive_logsumexp(x: &Naive, dim: usize, i: &[usize]) -> f64 {
 }
 
 fn row_samples(call: fn(&Tensor, isize) -> Result<Tensor>, of_log: fn(f64) -> f64) -> Vec<Sample> {
-    let cases: &[(&'static [usize], isize, usize)] =
-        &[(&[4], 0, 0), (&[2, 3], -1, 1), (&[3, 2], 0, 0), (&[2, 3, 2], 1, 1), (&[2, 1], 1, 1), (&[0, 2], 1, 1), (&[2, 0], 1, 1)];
+    let cases: &[(&'static [usize], isize, usize)] = &[
+        (&[4], 0, 0),
+        (&[2, 3], -1, 1),
+        (&[3, 2], 0, 0),
+        (&[2, 3, 2], 1, 1),
+        (&[2, 1], 1, 1),
+        (&[0, 2], 1, 1),
+        (&[2, 0], 1, 1),
+    ];
     cases
         .iter()
         .map(|&(shape, dim, resolved)| {
@@ -295,9 +302,7 @@ fn softmax_samples() -> Vec<Sample> {
     );
     samples.push(
         Sample::one("infinite", [Tensor::from(INFINITE)], |x| x[0].softmax(1))
-            .reference(|_| {
-                vec![Naive { shape: vec![2, 3], data: vec![0.0, 0.5, 0.5, f64::NAN, f64::NAN, f64::NAN] }]
-            })
+            .reference(|_| vec![Naive { shape: vec![2, 3], data: vec![0.0, 0.5, 0.5, f64::NAN, f64::NAN, f64::NAN] }])
             .special(),
     );
     samples
@@ -305,19 +310,18 @@ fn softmax_samples() -> Vec<Sample> {
 
 fn log_softmax_samples() -> Vec<Sample> {
     let mut samples = row_samples(|x, dim| x.log_softmax(dim), |v| v);
-    samples.push(
-        Sample::one("large", [Tensor::from([1000.0, 1000.0, -1000.0])], |x| x[0].log_softmax(0)).reference(|_| {
+    samples.push(Sample::one("large", [Tensor::from([1000.0, 1000.0, -1000.0])], |x| x[0].log_softmax(0)).reference(
+        |_| {
             let half = 0.5f64.ln();
             vec![Naive { shape: vec![3], data: vec![half, half, half - 2000.0] }]
-        }),
-    );
+        },
+    ));
     samples
 }
 
 fn logsumexp_samples() -> Vec<Sample> {
-    let mut samples = dims_samples((-2.0, 2.0), false, Tensor::logsumexp, |x| {
-        x.iter().map(|v| v.exp()).sum::<f64>().ln()
-    });
+    let mut samples =
+        dims_samples((-2.0, 2.0), false, Tensor::logsumexp, |x| x.iter().map(|v| v.exp()).sum::<f64>().ln());
     samples.push(
         Sample::one("large", [Tensor::from([1000.0, 1000.0])], |x| x[0].logsumexp(&[0], false))
             .reference(|_| vec![Naive { shape: vec![], data: vec![1000.0 + 2f64.ln()] }]),
@@ -336,9 +340,12 @@ fn row_errors(call: fn(&Tensor, isize) -> Result<Tensor>) -> Vec<ErrorSample> {
         ErrorSample::new("dim", ErrorKind::Dim, "dim 2 is out of range for f64[2,3] (valid: -2..=1)", move || {
             call(&x, 2)
         }),
-        ErrorSample::new("0-d", ErrorKind::Dim, "dim 0 is out of range for f64[], which has no dimensions", move || {
-            call(&Tensor::from(1.0), 0)
-        }),
+        ErrorSample::new(
+            "0-d",
+            ErrorKind::Dim,
+            "dim 0 is out of range for f64[], which has no dimensions",
+            move || call(&Tensor::from(1.0), 0),
+        ),
     ]
 }
 
