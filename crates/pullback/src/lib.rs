@@ -150,3 +150,8 @@ pub use pullback_macros::Tree;
 
 // `derive(Tree)` names this crate; inside it, that must resolve as well.
 extern crate self as pullback;
+
+/// The examples of the README, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
