@@ -3,7 +3,7 @@
 mod buffer;
 mod view;
 
-use std::mem::{MaybeUninit, size_of};
+use std::mem::MaybeUninit;
 use std::sync::Arc;
 
 use buffer::Buffer;

@@ -1,6 +1,6 @@
 //! Copies between strided arrays: gathering a view in row-major order, and writing into a part of a larger array.
 
-use std::mem::{MaybeUninit, size_of};
+use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use smallvec::SmallVec;
@@ -187,7 +187,17 @@ unsafe fn gather_words<W: Copy>(
         unsafe {
             let from = src.offset(at + first as isize * step);
             match step {
-                1 if count >= 16 => std::ptr::copy_nonoverlapping(from, out, count),
+                // What is written too far is overwritten by the next row.
+                0 if count < 16 && len >= 16 => out.cast::<[W; 16]>().write_unaligned([*from; 16]),
+                _ if count < 16 => {
+                    // Not worth a call; the places are computed from a pointer, which is cheaper than from an index.
+                    let mut place = from;
+                    for i in 0..count {
+                        *out.add(i) = *place;
+                        place = place.wrapping_offset(step);
+                    }
+                }
+                1 => std::ptr::copy_nonoverlapping(from, out, count),
                 0 => std::slice::from_raw_parts_mut(out.cast::<MaybeUninit<W>>(), count).fill(MaybeUninit::new(*from)),
                 _ => {
                     for i in 0..count {

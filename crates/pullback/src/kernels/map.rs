@@ -242,10 +242,16 @@ impl<T: Element> Source<T> {
     /// Fills the buffer with as much as does not depend on the block.
     unsafe fn prepare(&self, buffer: &mut Block<T>, len: usize) {
         if let Source::Periodic(ptr, p) = self {
-            let len = len.min(BLOCK);
-            for i in 0..len {
-                // SAFETY: the operand has a period of `p` elements.
-                buffer.0[i].write(unsafe { *ptr.get().add(i % p) });
+            let (len, start) = (len.min(BLOCK), buffer.ptr());
+            let mut done = len.min(*p);
+            // SAFETY: the operand has a period of `p` elements, and what is copied within the buffer doubles each time.
+            unsafe {
+                std::ptr::copy_nonoverlapping(ptr.get(), start, done);
+                while done < len {
+                    let more = done.min(len - done);
+                    std::ptr::copy_nonoverlapping(start, start.add(done), more);
+                    done += more;
+                }
             }
         }
     }
@@ -553,7 +559,7 @@ impl<T: Element> Source<T> {
     /// The same source, without a period that does not divide a whole block.
     fn general(self, x: &Array, shape: &[usize]) -> Source<T> {
         match self {
-            Source::Periodic(ptr, p) if BLOCK % p != 0 => {
+            Source::Periodic(ptr, p) if !BLOCK.is_multiple_of(p) => {
                 Source::Strided(ptr, collapse(shape, [&strides_in(x, shape)]))
             }
             other => other,

@@ -2,6 +2,9 @@
 //!
 //! Coefficients and reductions are made as those of the `f32` functions. Relative errors stay below 1e-15.
 
+// Coefficients are data, and are given to the digit that makes them exact.
+#![allow(clippy::approx_constant, clippy::excessive_precision)]
+
 use super::{Core, poly};
 
 /// Adding and subtracting this rounds to an integer, which then stands in the low bits.
@@ -22,7 +25,7 @@ fn fma(a: f64, b: f64, c: f64) -> f64 {
 /// 2ⁿ for −1023 < n < 1024.
 #[inline(always)]
 fn pow2(n: i64) -> f64 {
-    f64::from_bits(((n + 1023) << 52) as u64)
+    f64::from_bits((n.wrapping_add(1023) << 52) as u64)
 }
 
 /// `x` cut off at `lo` and `hi`; NaN stays.
@@ -38,7 +41,7 @@ fn reduce_exp(x: f64, low: f64) -> (i64, f64) {
     let t = fma(x, std::f64::consts::LOG2_E, ROUND);
     let n = t - ROUND;
     let r = fma(n, -LN2, x);
-    (t.to_bits() as i64 - ROUND.to_bits() as i64, r + fma(n, -LN2_LOW, low))
+    ((t.to_bits() as i64).wrapping_sub(ROUND.to_bits() as i64), r + fma(n, -LN2_LOW, low))
 }
 
 /// (eʳ − 1 − r)/r² for |r| ≤ ln 2 / 2.
@@ -58,7 +61,7 @@ fn exp_reduced(r: f64) -> f64 {
 #[inline(always)]
 fn scale(y: f64, n: i64) -> f64 {
     let half = n >> 1;
-    y * pow2(half) * pow2(n - half)
+    y * pow2(half) * pow2(n.wrapping_sub(half))
 }
 
 /// x = m·2ᵉ with m between √½ and √2, for normal positive x: (e, m − 1).
@@ -153,7 +156,7 @@ impl Core for f64 {
     #[inline(always)]
     fn exp_scaled(self, shift: i32) -> f64 {
         let (n, r) = reduce_exp(clamp(self, -746.0, 712.0), 0.0);
-        scale(exp_reduced(r), n + i64::from(shift))
+        scale(exp_reduced(r), n.wrapping_add(i64::from(shift)))
     }
 
     #[inline(always)]
@@ -165,7 +168,7 @@ impl Core for f64 {
         let p = r * LN2;
         let low = fma(r, LN2, -p) + r * LN2_LOW;
         let y = fma(p * p, exp_poly(p), low) + p + 1.0;
-        scale(y, t.to_bits() as i64 - ROUND.to_bits() as i64)
+        scale(y, (t.to_bits() as i64).wrapping_sub(ROUND.to_bits() as i64))
     }
 
     #[inline(always)]
@@ -174,7 +177,7 @@ impl Core for f64 {
         let (n, r) = reduce_exp(x, 0.0);
         let p = fma(r * r, exp_poly(r), r);
         // Half the result, since 2ⁿ itself may overflow.
-        let s = pow2(n + i64::from(shift) - 1);
+        let s = pow2(n.wrapping_add(i64::from(shift) - 1));
         2.0 * fma(s, p, s - pow2(i64::from(shift) - 1))
     }
 
@@ -393,7 +396,7 @@ pub(super) fn pow_for_single(x: f64, y: f64) -> f64 {
     // (2ʳ − 1)/r, |r| ≤ ½.
     let q = poly!(r; 0.693_147_180_706_854_8, 0.240_226_510_709_963_18, 0.055_504_103_599_618_33,
         0.009_618_037_406_324_45, 0.001_333_393_808_318_815, 0.000_154_670_084_534_107_13, 1.519_592_818_502_473_3e-5);
-    fma(r, q, 1.0) * pow2(rounded.to_bits() as i64 - ROUND.to_bits() as i64)
+    fma(r, q, 1.0) * pow2((rounded.to_bits() as i64).wrapping_sub(ROUND.to_bits() as i64))
 }
 
 /// erfc of an `f32` value to more than single precision.

@@ -422,8 +422,13 @@ macro_rules! float {
 }
 float!(
     f32,
-    LogBase { scale: 1.442_695, scale_low: 1.925_963e-8, of_two: 1.0, of_two_low: 0.0 },
-    LogBase { scale: 0.434_294_5, scale_low: -1.010_305e-8, of_two: 0.301_03, of_two_low: -1.432_098_9e-8 },
+    LogBase { scale: std::f32::consts::LOG2_E, scale_low: 1.925_963e-8, of_two: 1.0, of_two_low: 0.0 },
+    LogBase {
+        scale: std::f32::consts::LOG10_E,
+        scale_low: -1.010_305e-8,
+        of_two: std::f32::consts::LOG10_2,
+        of_two_low: -1.432_098_9e-8
+    },
     -8.742_278e-8
 );
 float!(

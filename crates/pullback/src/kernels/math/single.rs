@@ -2,7 +2,11 @@
 //!
 //! All coefficients are minimax fits (Remez exchange in 60 digits) of the function named above them, over the reduced
 //! range that stands there. Reductions follow Cody and Waite: subtract multiples of a constant that is split into
-//! parts, with fused multiply-add. Every function is within 2 units in the last place.
+//! parts, with fused multiply-add. Integers made from the bits of an argument outside the domain wrap; a selection at
+//! the end gives such arguments their value. Every function is within 2 units in the last place.
+
+// Coefficients are data, and are given to the digit that makes them exact.
+#![allow(clippy::approx_constant, clippy::excessive_precision)]
 
 use super::{Core, poly};
 
@@ -17,7 +21,7 @@ fn fma(a: f32, b: f32, c: f32) -> f32 {
 /// 2ⁿ for −127 < n < 128.
 #[inline(always)]
 fn pow2(n: i32) -> f32 {
-    f32::from_bits(((n + 127) << 23) as u32)
+    f32::from_bits((n.wrapping_add(127) << 23) as u32)
 }
 
 /// `x` cut off at `lo` and `hi`; NaN stays.
@@ -33,7 +37,7 @@ fn reduce_exp(x: f32) -> (i32, f32) {
     let t = fma(x, std::f32::consts::LOG2_E, ROUND);
     let n = t - ROUND;
     let r = fma(n, -0.693_147_2, x);
-    (t.to_bits() as i32 - ROUND.to_bits() as i32, fma(n, 1.904_654_2e-9, r))
+    ((t.to_bits() as i32).wrapping_sub(ROUND.to_bits() as i32), fma(n, 1.904_654_2e-9, r))
 }
 
 /// eʳ for |r| ≤ ln 2 / 2.
@@ -48,7 +52,7 @@ fn exp_reduced(r: f32) -> f32 {
 #[inline(always)]
 fn scale(y: f32, n: i32) -> f32 {
     let half = n >> 1;
-    y * pow2(half) * pow2(n - half)
+    y * pow2(half) * pow2(n.wrapping_sub(half))
 }
 
 /// x = m·2ᵉ with m between √½ and √2, for normal positive x: (e, m − 1).
@@ -56,8 +60,8 @@ fn scale(y: f32, n: i32) -> f32 {
 fn split(x: f32) -> (f32, f32) {
     const SQRT_HALF: i32 = 0x3f35_04f3;
     let bits = x.to_bits() as i32;
-    let e = (bits - SQRT_HALF) >> 23;
-    let m = f32::from_bits((bits - (e << 23)) as u32);
+    let e = bits.wrapping_sub(SQRT_HALF) >> 23;
+    let m = f32::from_bits(bits.wrapping_sub(e << 23) as u32);
     (e as f32, m - 1.0)
 }
 
@@ -125,7 +129,7 @@ impl Core for f32 {
     #[inline(always)]
     fn exp_scaled(self, shift: i32) -> f32 {
         let (n, r) = reduce_exp(clamp(self, -105.0, 90.0));
-        scale(exp_reduced(r), n + shift)
+        scale(exp_reduced(r), n.wrapping_add(shift))
     }
 
     #[inline(always)]
@@ -135,7 +139,7 @@ impl Core for f32 {
         let r = x - (t - ROUND);
         // 2ʳ, |r| ≤ ½.
         let p = poly!(r; 0.693_147_24, 0.240_226_5, 0.055_502_962, 0.009_618_03, 0.001_341_030_8, 0.000_154_699_97);
-        scale(fma(r, p, 1.0), t.to_bits() as i32 - ROUND.to_bits() as i32)
+        scale(fma(r, p, 1.0), (t.to_bits() as i32).wrapping_sub(ROUND.to_bits() as i32))
     }
 
     #[inline(always)]
@@ -146,7 +150,7 @@ impl Core for f32 {
         let q = poly!(r; 0.5, 0.166_666_67, 0.041_666_24, 0.008_333_286, 0.001_394_87, 0.000_199_077_04);
         let p = fma(r * r, q, r);
         // Half the result, since 2ⁿ itself may overflow.
-        let s = pow2(n + shift - 1);
+        let s = pow2(n.wrapping_add(shift - 1));
         2.0 * fma(s, p, s - pow2(shift - 1))
     }
 

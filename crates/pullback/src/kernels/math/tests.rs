@@ -1,5 +1,7 @@
 //! Accuracy against the standard library in `f64`, and special values.
 
+#![allow(clippy::excessive_precision)]
+
 use super::*;
 use crate::kernels::simd::vectorize;
 
@@ -45,7 +47,7 @@ fn check32(name: &str, limit: f32, f: impl Fn(f32) -> f32, want: impl Fn(f64) ->
             }
         },
     );
-    for (&x, &y) in x.iter().zip(&y).filter(|(x, _)| !(x.abs() > limit)) {
+    for (&x, &y) in x.iter().zip(&y).filter(|(x, _)| x.is_nan() || x.abs() <= limit) {
         let off = ulps32(y, want(f64::from(x)));
         assert!(off <= 2.0, "{name}({x:e}): got {y:e}, expected {:e}, {off} ulp", want(f64::from(x)));
     }
@@ -87,7 +89,7 @@ fn check64(name: &str, range: (f64, f64), limit: f64, f: impl Fn(f64) -> f64, wa
             }
         },
     );
-    for (&x, &y) in x.iter().zip(&y).filter(|(x, _)| !(x.abs() > limit)) {
+    for (&x, &y) in x.iter().zip(&y).filter(|(x, _)| x.is_nan() || x.abs() <= limit) {
         let off = relative64(y, want(x));
         assert!(off <= 1.2e-15, "{name}({x:e}): got {y:e}, expected {:e}, off by {off:e}", want(x));
     }
@@ -225,14 +227,14 @@ fn erf_of_single_precision_agrees_with_double() {
         f32::INFINITY,
         #[inline(always)]
         |x| Float::erf(x),
-        |x| Float::erf(x),
+        Float::erf,
     );
     check32(
         "erfc",
         f32::INFINITY,
         #[inline(always)]
         |x| Float::erfc(x),
-        |x| Float::erfc(x),
+        Float::erfc,
     );
 }
 
