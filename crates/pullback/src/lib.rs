@@ -22,7 +22,7 @@ pub mod testing {
 pub use dtype::{DType, Element, Scalar};
 pub use error::{Error, ErrorKind, Result};
 pub use function::{Context, Cotangent, Cotangents, Dims, Function, Randomness, Tangent, Tangents, VmapInfo};
-pub use ops::{cat, stack};
+pub use ops::{Reduction, cat, stack};
 #[doc(inline)]
 pub use pullback_macros::Tree;
 pub use shape::{Shape, TensorType};
