@@ -139,7 +139,7 @@ mod tree;
 pub use dtype::{DType, Element, Scalar};
 pub use error::{Error, ErrorKind, Result};
 pub use function::{Context, Cotangent, Cotangents, Dims, Function, Randomness, Tangent, Tangents, VmapInfo};
-pub use ops::{cat, stack};
+pub use ops::{Reduction, cat, stack};
 pub use shape::{Shape, TensorType};
 pub use tensor::{Operand, Tensor};
 pub use transforms::{DimSpec, Grad, Pullback, Vmap, grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp, vmap};

@@ -1,6 +1,7 @@
 //! Loops over arrays. Nothing here knows a tensor, a level or a graph.
 
 pub(crate) mod cast;
+pub(crate) mod classes;
 pub(crate) mod copy;
 pub(crate) mod gather;
 pub(crate) mod join;

@@ -27,6 +27,7 @@ pub mod table;
 mod unary;
 
 pub use join::{cat, stack};
+pub use loss::Reduction;
 
 /// The tables of the families.
 static FAMILIES: &[&[table::OpInfo]] = &[
