@@ -12,7 +12,7 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use super::copy::{Layout, collapse, contiguous, gather};
-use super::simd::vectorize;
+use super::simd::{vectorize, vectorize_floats};
 use super::threads::{SendPtr, split};
 use crate::array::Array;
 use crate::dtype::Element;
@@ -53,7 +53,7 @@ unsafe fn loop1<T: Element, U: Element>(x: *const T, out: *mut U, n: usize, f: i
     // SAFETY: the caller's promise.
     let (x, out) =
         unsafe { (std::slice::from_raw_parts(x, n), std::slice::from_raw_parts_mut(out.cast::<MaybeUninit<U>>(), n)) };
-    vectorize(
+    vectorize_floats::<T, _>(
         #[inline(always)]
         || {
             for (o, &v) in out.iter_mut().zip(x) {
@@ -83,7 +83,7 @@ unsafe fn loop2<A: Element, B: Element, U: Element>(
             std::slice::from_raw_parts_mut(out.cast::<MaybeUninit<U>>(), n),
         )
     };
-    vectorize(
+    vectorize_floats::<A, _>(
         #[inline(always)]
         || {
             for ((o, &v), &w) in out.iter_mut().zip(a).zip(b) {
@@ -178,7 +178,7 @@ pub(crate) fn map_in_place<T: Element>(x: &mut Array, f: impl Fn(T) -> T + Copy 
     split(n, BLOCK, estimate(n), |r| {
         // SAFETY: ranges are disjoint parts of `data`, which is borrowed mutably.
         let part = unsafe { std::slice::from_raw_parts_mut(data.get().add(r.start), r.len()) };
-        vectorize(
+        vectorize_floats::<T, _>(
             #[inline(always)]
             || {
                 for v in part.iter_mut() {
@@ -481,7 +481,7 @@ pub(crate) fn zip_in_place_right<T: Element>(
 unsafe fn loop_in_place<T: Element>(a: *mut T, b: *const T, n: usize, f: impl Fn(T, T) -> T + Copy) {
     // SAFETY: the caller's promise.
     let (a, b) = unsafe { (std::slice::from_raw_parts_mut(a, n), std::slice::from_raw_parts(b, n)) };
-    vectorize(
+    vectorize_floats::<T, _>(
         #[inline(always)]
         || {
             for (x, &y) in a.iter_mut().zip(b) {
@@ -541,7 +541,7 @@ pub(crate) fn select<T: Element>(cond: &Array, a: &Array, b: &Array, shape: &[us
                     let x = std::slice::from_raw_parts(sources.1.block(&mut blocks.1, start, len), len);
                     let y = std::slice::from_raw_parts(sources.2.block(&mut blocks.2, start, len), len);
                     let out = std::slice::from_raw_parts_mut(out.get().add(start).cast::<MaybeUninit<T>>(), len);
-                    vectorize(
+                    vectorize_floats::<T, _>(
                         #[inline(always)]
                         || {
                             for (((o, &c), &x), &y) in out.iter_mut().zip(c).zip(x).zip(y) {

@@ -502,9 +502,11 @@ fn probability_samples(reduction: Reduction) -> Vec<Sample> {
     vec![
         Sample::one(format!("probabilities {reduction:?}"), inputs, move |x| x[0].cross_entropy_with(&x[1], reduction))
             .reference(move |x| {
-                let losses = x[0].data.chunks(3).zip(x[1].data.chunks(3)).map(|(row, p)| {
-                    p.iter().enumerate().map(|(k, p)| p * naive_cross_entropy(row, k)).sum()
-                });
+                let losses = x[0]
+                    .data
+                    .chunks(3)
+                    .zip(x[1].data.chunks(3))
+                    .map(|(row, p)| p.iter().enumerate().map(|(k, p)| p * naive_cross_entropy(row, k)).sum());
                 naive_reduction(Naive { shape: vec![2], data: losses.collect() }, reduction)
             }),
     ]
@@ -551,9 +553,12 @@ fn class_errors(call: fn(&Tensor, &Tensor) -> Result<Tensor>) -> Vec<ErrorSample
             "expected a target of shape [2] for f64[2,3], got i64[3]",
             move || call(&z, &Tensor::from([0i64, 0, 0])),
         ),
-        ErrorSample::new("no classes", ErrorKind::Shape, "expected a last dimension of classes, got f64[]", move || {
-            call(&Tensor::from(1.0), &Tensor::from(0i64))
-        }),
+        ErrorSample::new(
+            "no classes",
+            ErrorKind::Shape,
+            "expected a last dimension of classes, got f64[]",
+            move || call(&Tensor::from(1.0), &Tensor::from(0i64)),
+        ),
     ]
 }
 

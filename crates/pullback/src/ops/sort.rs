@@ -218,10 +218,7 @@ fn naive_sort(x: &Naive, dim: usize, descending: bool, k: usize, sorted: bool) -
     };
     let mut shape = x.shape.clone();
     shape[dim] = k;
-    [
-        Naive::from_fn(&shape, |i| at(i, order(i)[i[dim]])),
-        Naive::from_fn(&shape, |i| order(i)[i[dim]] as f64),
-    ]
+    [Naive::from_fn(&shape, |i| at(i, order(i)[i[dim]])), Naive::from_fn(&shape, |i| order(i)[i[dim]] as f64)]
 }
 
 const CASES: &[(&[usize], isize, usize, bool)] = &[
