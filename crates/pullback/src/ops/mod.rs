@@ -29,6 +29,7 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     arith::OPS,
     cast::OPS,
     choose::OPS,
+    compare::LOGIC,
     compare::OPS,
     diag::OPS,
     extremes::OPS,
@@ -42,7 +43,11 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     shape::OPS,
     softmax::OPS,
     sort::OPS,
-    unary::OPS,
+    unary::activation::OPS,
+    unary::exponential::OPS,
+    unary::rounding::OPS,
+    unary::sign::OPS,
+    unary::trigonometric::OPS,
 ];
 
 /// Every operation.
