@@ -2,12 +2,17 @@
 
 pub(crate) mod cast;
 pub(crate) mod copy;
+pub(crate) mod gather;
 pub(crate) mod join;
 pub(crate) mod map;
 pub(crate) mod math;
 pub(crate) mod matmul;
 pub(crate) mod place;
+pub(crate) mod random;
 pub(crate) mod reduce;
+pub(crate) mod scan;
 pub(crate) mod simd;
+pub(crate) mod softmax;
+pub(crate) mod sort;
 pub(crate) mod strided;
 pub(crate) mod threads;
