@@ -138,7 +138,10 @@ fn check(op: &str, x: &Array, dim: usize, index: &Array) -> Result<Array> {
         Err(OutOfRange { value, position }) => {
             let size = x.shape()[dim];
             let (at, ty) = (Brackets(&position), x.ty());
-            bail!(Index, "{op}: index {value} at position {at} is out of range for dim {dim} of {ty}, which has size {size}")
+            bail!(
+                Index,
+                "{op}: index {value} at position {at} is out of range for dim {dim} of {ty}, which has size {size}"
+            )
         }
     }
 }

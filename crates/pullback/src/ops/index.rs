@@ -402,9 +402,8 @@ impl Op for IndexSelect {
     }
     fn backward(&self, saved: &Saved, _: &[bool], grads: &[Cotangent]) -> Result<Cotangents> {
         let IndexSelect { batch, dim } = *self;
-        let back = |g: &Tensor| {
-            IndexAdd { batch, dim }.call(&zeros(saved.get_shape(), g.dtype())?, &saved.tensors[0], g)
-        };
+        let back =
+            |g: &Tensor| IndexAdd { batch, dim }.call(&zeros(saved.get_shape(), g.dtype())?, &saved.tensors[0], g);
         Ok(smallvec![grads[0].map(back)?, Cotangent::zero()])
     }
     fn jvp(&self, saved: &Saved, tangents: &[Tangent]) -> Result<Tangents> {
@@ -519,7 +518,11 @@ fn check_slices(op: &'static str, x: &Tensor, dim: isize, index: &Tensor, src: &
     shape.extend_from_slice(&x.shape()[dim + 1..]);
     if src.shape() != &shape[..] {
         let (expected, x, index) = (Brackets(&shape), x.ty(), index.ty());
-        bail!(Shape, "{op}: expected a src of shape {expected} for {x} and index {index} in dim {dim}, got {}", src.ty());
+        bail!(
+            Shape,
+            "{op}: expected a src of shape {expected} for {x} and index {index} in dim {dim}, got {}",
+            src.ty()
+        );
     }
     Ok(dim)
 }

@@ -322,16 +322,14 @@ pub(super) fn scatter_errors() -> Vec<ErrorSample> {
 pub(super) fn dynamic_slice_samples() -> Vec<Sample> {
     let case = |label: &str, shape: &[usize], dim: isize, start: Tensor, len: usize| {
         let d = dim.rem_euclid(shape.len() as isize) as usize;
-        Sample::one(label, [sample_tensor(shape, -1.0, 1.0, 1), start], move |x| {
-            x[0].dynamic_slice(dim, &x[1], len)
-        })
-        .reference(move |x| {
-            let n = x[0].shape[d];
-            let places = Naive::from_fn(&[&x[1].shape[..], &[len]].concat(), |at| {
-                (resolve(x[1].at(&at[..at.len() - 1]), n) + at[at.len() - 1]) as f64
-            });
-            vec![naive_select(&x[0], d, &places)]
-        })
+        Sample::one(label, [sample_tensor(shape, -1.0, 1.0, 1), start], move |x| x[0].dynamic_slice(dim, &x[1], len))
+            .reference(move |x| {
+                let n = x[0].shape[d];
+                let places = Naive::from_fn(&[&x[1].shape[..], &[len]].concat(), |at| {
+                    (resolve(x[1].at(&at[..at.len() - 1]), n) + at[at.len() - 1]) as f64
+                });
+                vec![naive_select(&x[0], d, &places)]
+            })
     };
     vec![
         case("vector", &[5], 0, index(&[3], &[]), 2),
