@@ -6,14 +6,18 @@ mod cast;
 mod choose;
 mod compare;
 mod diag;
+mod discrete;
 mod extremes;
 pub(crate) mod family;
 mod index;
 mod join;
 mod loss;
 mod matmul;
+mod moments;
 mod power;
+mod prod;
 mod reduce;
+mod reduction;
 mod scan;
 pub(crate) mod shape;
 mod softmax;
@@ -23,6 +27,7 @@ pub mod table;
 mod unary;
 
 pub use join::{cat, stack};
+pub use loss::Reduction;
 
 /// The tables of the families.
 static FAMILIES: &[&[table::OpInfo]] = &[
@@ -36,7 +41,9 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     join::OPS,
     loss::OPS,
     matmul::OPS,
+    moments::OPS,
     power::OPS,
+    prod::OPS,
     reduce::OPS,
     scan::OPS,
     shape::OPS,
