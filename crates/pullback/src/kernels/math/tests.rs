@@ -222,20 +222,8 @@ fn values_to_full_precision() {
 
 #[test]
 fn erf_of_single_precision_agrees_with_double() {
-    check32(
-        "erf",
-        f32::INFINITY,
-        #[inline(always)]
-        |x| Float::erf(x),
-        Float::erf,
-    );
-    check32(
-        "erfc",
-        f32::INFINITY,
-        #[inline(always)]
-        |x| Float::erfc(x),
-        Float::erfc,
-    );
+    check32("erf", f32::INFINITY, Float::erf, Float::erf);
+    check32("erfc", f32::INFINITY, Float::erfc, Float::erfc);
 }
 
 #[test]
