@@ -275,6 +275,18 @@ fn powers() {
 }
 
 #[test]
+fn whole_powers_keep_the_parity_of_the_exponent() {
+    let x = Array::from_slice([5], &[-1.0f32, -0.0, f32::NEG_INFINITY, 1.0, f32::NAN]);
+    let got = powi::<f32>(&x, 16_777_217);
+    let got = got.as_slice::<f32>().unwrap();
+    assert_eq!(got[..4], [-1.0, -0.0, f32::NEG_INFINITY, 1.0]);
+    assert!(got[1].is_sign_negative() && got[4].is_nan());
+    let got = powi::<f32>(&x, -16_777_217);
+    assert_eq!(got.as_slice::<f32>().unwrap()[..4], [-1.0, f32::NEG_INFINITY, -0.0, 1.0]);
+    assert_eq!(powi::<f32>(&x, i32::MIN).as_slice::<f32>().unwrap()[..4], [1.0, f32::INFINITY, 0.0, 1.0]);
+}
+
+#[test]
 fn atan2_and_hypot() {
     let x = [0.0, -0.0, 1.0, -1.0, 3.5, -0.2, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1e-310, 1e308];
     for (a, b) in x.iter().flat_map(|&a| x.map(|b| (a, b))) {
