@@ -7,7 +7,7 @@ use std::mem::MaybeUninit;
 use std::sync::Arc;
 
 use buffer::Buffer;
-pub(crate) use buffer::{clear_cache, live_bytes};
+pub use buffer::{clear_cache, live_bytes};
 use smallvec::SmallVec;
 
 use crate::DType;
