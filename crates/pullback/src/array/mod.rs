@@ -167,6 +167,11 @@ impl Array {
         &self.0.strides
     }
 
+    /// Where the first element lies in the storage, in elements.
+    pub(crate) fn offset(&self) -> usize {
+        self.0.offset
+    }
+
     pub(crate) fn dtype(&self) -> DType {
         self.0.dtype
     }
