@@ -26,7 +26,7 @@ pub use ops::{cat, stack};
 #[doc(inline)]
 pub use pullback_macros::Tree;
 pub use shape::{Shape, TensorType};
-pub use tensor::{Operand, Tensor};
+pub use tensor::{Ellipsis, IndexBound, IndexItem, Indices, NewAxis, Operand, Tensor, s};
 pub use transforms::{DimSpec, Grad, Pullback, Vmap, grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp, vmap};
 pub use tree::{Leaf, Static, Tree};
 

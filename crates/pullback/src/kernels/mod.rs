@@ -8,6 +8,7 @@ pub(crate) mod math;
 pub(crate) mod matmul;
 pub(crate) mod place;
 pub(crate) mod reduce;
+pub(crate) mod region;
 pub(crate) mod simd;
 pub(crate) mod strided;
 pub(crate) mod threads;

@@ -14,6 +14,7 @@ mod loss;
 mod matmul;
 mod power;
 mod reduce;
+pub(crate) mod region;
 mod scan;
 pub(crate) mod shape;
 mod softmax;
@@ -38,6 +39,7 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     matmul::OPS,
     power::OPS,
     reduce::OPS,
+    region::OPS,
     scan::OPS,
     shape::OPS,
     softmax::OPS,
