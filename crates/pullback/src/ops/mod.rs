@@ -6,15 +6,19 @@ mod cast;
 mod choose;
 mod compare;
 mod diag;
+mod discrete;
 mod extremes;
 pub(crate) mod family;
 mod index;
 mod join;
 mod loss;
 mod matmul;
+mod moments;
 mod power;
+mod prod;
 mod reduce;
 pub(crate) mod region;
+mod reduction;
 mod scan;
 pub(crate) mod shape;
 mod softmax;
@@ -24,12 +28,14 @@ pub mod table;
 mod unary;
 
 pub use join::{cat, stack};
+pub use loss::Reduction;
 
 /// The tables of the families.
 static FAMILIES: &[&[table::OpInfo]] = &[
     arith::OPS,
     cast::OPS,
     choose::OPS,
+    compare::LOGIC,
     compare::OPS,
     diag::OPS,
     extremes::OPS,
@@ -37,14 +43,20 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     join::OPS,
     loss::OPS,
     matmul::OPS,
+    moments::OPS,
     power::OPS,
+    prod::OPS,
     reduce::OPS,
     region::OPS,
     scan::OPS,
     shape::OPS,
     softmax::OPS,
     sort::OPS,
-    unary::OPS,
+    unary::activation::OPS,
+    unary::exponential::OPS,
+    unary::rounding::OPS,
+    unary::sign::OPS,
+    unary::trigonometric::OPS,
 ];
 
 /// Every operation.
