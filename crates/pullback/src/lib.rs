@@ -143,7 +143,7 @@ pub use function::{Context, Cotangent, Cotangents, Dims, Function, Randomness, T
 pub use kernels::threads::{num_threads, set_num_threads};
 pub use ops::{Reduction, cat, stack};
 pub use shape::{Shape, TensorType};
-pub use tensor::{Operand, Tensor};
+pub use tensor::{Ellipsis, IndexBound, IndexItem, Indices, NewAxis, Operand, Tensor, s};
 pub use transforms::{DimSpec, Grad, Pullback, Vmap, grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp, vmap};
 pub use tree::{Leaf, Static, Tree};
 

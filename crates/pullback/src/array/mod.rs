@@ -9,6 +9,7 @@ use std::sync::Arc;
 use buffer::Buffer;
 pub use buffer::{clear_cache, live_bytes};
 use smallvec::SmallVec;
+pub(crate) use view::Cut;
 
 use crate::DType;
 use crate::dtype::Element;

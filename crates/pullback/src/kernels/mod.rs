@@ -12,6 +12,7 @@ pub(crate) mod place;
 pub(crate) mod prod;
 pub(crate) mod random;
 pub(crate) mod reduce;
+pub(crate) mod region;
 pub(crate) mod scan;
 pub(crate) mod simd;
 pub(crate) mod softmax;
