@@ -108,7 +108,7 @@ macro_rules! arithmetic {
 }
 
 /// Rust's integer operators panic on overflow in debug builds; tensors wrap, as PyTorch's and NumPy's do.
-trait Arithmetic: Copy {
+pub(super) trait Arithmetic: Copy {
     fn plus(self, other: Self) -> Self;
     fn minus(self, other: Self) -> Self;
     fn times(self, other: Self) -> Self;

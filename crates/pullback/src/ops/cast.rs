@@ -2,7 +2,9 @@
 
 use smallvec::smallvec;
 
+use super::family::{Unary, unary};
 use super::table::{Naive, Sample, ops, sample_tensor};
+use crate::array::Array;
 use crate::function::op::{Batched, Cotangents, Op, Tangents};
 use crate::function::{Cotangent, OpRef, Outs, Saved, Tangent, VmapInfo};
 use crate::interp::{bind, bind1};
@@ -25,6 +27,28 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn to_dtype(&self, dtype: DType) -> Result<Tensor> = to_dtype { samples: to_dtype_samples };
+
+    /// The same values as a constant: whatever is being differentiated, this tensor does not depend on it.
+    ///
+    /// Known elsewhere as stop-gradient: it is cut from every derivative that is running, in forward and reverse mode alike. Under `vmap` the lanes stay.
+    ///
+    /// # Shapes
+    /// The result has the shape of the tensor.
+    ///
+    /// # Dtypes
+    /// All.
+    ///
+    /// # Derivative
+    /// 0.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::{Tensor, grad};
+    /// let f = |x: &Tensor| Ok(x.square()?.detach()? + x * 3.0);
+    /// assert_eq!(grad(f)(&Tensor::from(2.0))?.item::<f64>()?, 3.0);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    fn detach(&self) -> Result<Tensor> = detach { samples: detach_samples };
 }
 
 struct Cast {
@@ -66,6 +90,29 @@ impl Op for Cast {
         let outs = bind(&OpRef::new(Cast { ..*self }), inputs)?;
         Ok((outs, dims.into()))
     }
+}
+
+struct Detach;
+
+fn detach(x: &Tensor) -> Result<Tensor> {
+    unary::<Detach>(x)
+}
+
+impl Unary for Detach {
+    const NAME: &'static str = "detach";
+    const DIFFERENTIABLE: bool = false;
+    fn kernel(x: &Array) -> Result<Array> {
+        Ok(x.clone())
+    }
+}
+
+fn detach_samples() -> Vec<Sample> {
+    vec![
+        Sample::one("matrix", [sample_tensor(&[2, 3], -3.0, 3.0, 1)], |x| x[0].detach())
+            .reference(|x| vec![x[0].clone()])
+            .not_differentiable(),
+        Sample::one("integers", [Tensor::from([1, 2])], |x| x[0].detach()).reference(|x| vec![x[0].clone()]),
+    ]
 }
 
 fn to_dtype_samples() -> Vec<Sample> {

@@ -4,13 +4,18 @@ use std::marker::PhantomData;
 
 use smallvec::{SmallVec, smallvec};
 
+use super::arith::mul_owned;
 use super::shape::broadcast_to;
 use crate::array::Array;
+use crate::dtype::dispatch;
+use crate::error::bail;
 use crate::function::op::{Batched, Cotangents, Op, State, Tangents};
 use crate::function::{Cotangent, OpRef, Outs, Saved, Tangent, VmapInfo};
 use crate::interp::{batch, bind, bind1};
+use crate::kernels::map;
+use crate::kernels::math::Float;
 use crate::shape::Shape;
-use crate::{Result, Tensor};
+use crate::{Error, ErrorKind, Result, Tensor};
 
 /// The batching rule of an elementwise operation, whose inputs broadcast: the lanes become one more dimension.
 pub(crate) fn vmap_elementwise(op: &OpRef, dims: &[Option<usize>], inputs: &[&Tensor]) -> Result<Batched> {
@@ -43,9 +48,17 @@ pub(crate) fn vmap_front(shifted: &OpRef, dims: &[Option<usize>], inputs: &[&Ten
     Ok((outs, SmallVec::from_elem(Some(0), n)))
 }
 
+/// A family asked for a derivative that an operation says it does not have.
+#[cold]
+fn discrete(op: &str, t: &Tensor) -> Error {
+    Error::new(ErrorKind::Internal, format!("{op}: a derivative that is always zero was asked for with {}", t.ty()))
+}
+
 /// An elementwise function of one tensor whose derivative is a formula in the input and the output.
 pub(crate) trait Unary: Sized + Send + Sync + 'static {
     const NAME: &'static str;
+    /// False for functions with discrete results, whose derivative is zero.
+    const DIFFERENTIABLE: bool = true;
     /// Whether [`derivative`](Unary::derivative) reads the input.
     const READS_INPUT: bool = true;
     /// Whether it reads the output.
@@ -56,16 +69,65 @@ pub(crate) trait Unary: Sized + Send + Sync + 'static {
 
     /// `d` times the derivative at input `x` with output `y`: serves both modes, because the Jacobian is diagonal.
     /// A value that the constants above exclude is the other one, or `d`.
-    fn derivative(d: &Tensor, x: &Tensor, y: &Tensor) -> Result<Tensor>;
+    fn derivative(d: &Tensor, x: &Tensor, y: &Tensor) -> Result<Tensor> {
+        let _ = (x, y);
+        Err(discrete(Self::NAME, d))
+    }
 }
 
-/// A [`Unary`] as an operation.
-pub(crate) struct UnaryOp<K>(PhantomData<K>);
+/// A [`Unary`] that has parameters.
+pub(crate) trait UnaryWith: Sized + Send + Sync + 'static {
+    /// See [`Unary::NAME`].
+    const NAME: &'static str;
+    /// See [`Unary::DIFFERENTIABLE`].
+    const DIFFERENTIABLE: bool = true;
+    /// See [`Unary::READS_INPUT`].
+    const READS_INPUT: bool = true;
+    /// See [`Unary::READS_OUTPUT`].
+    const READS_OUTPUT: bool = false;
 
-impl<K: Unary> UnaryOp<K> {
-    const OP: &'static dyn Op = &UnaryOp::<K>(PhantomData);
+    /// The operation to share.
+    fn share(&self) -> OpRef;
 
-    fn differential(saved: &Saved, d: &Tensor) -> Result<Tensor> {
+    /// See [`Unary::kernel`].
+    fn kernel(&self, x: &Array) -> Result<Array>;
+
+    /// See [`Unary::derivative`].
+    fn derivative(&self, d: &Tensor, x: &Tensor, y: &Tensor) -> Result<Tensor> {
+        let _ = (x, y);
+        Err(discrete(Self::NAME, d))
+    }
+}
+
+/// A [`Unary`] as one without parameters.
+struct Plain<K>(PhantomData<K>);
+
+impl<K: Unary> Plain<K> {
+    const OP: &'static dyn Op = &UnaryOp(Plain::<K>(PhantomData));
+}
+
+impl<K: Unary> UnaryWith for Plain<K> {
+    const NAME: &'static str = K::NAME;
+    const DIFFERENTIABLE: bool = K::DIFFERENTIABLE;
+    const READS_INPUT: bool = K::READS_INPUT;
+    const READS_OUTPUT: bool = K::READS_OUTPUT;
+
+    fn share(&self) -> OpRef {
+        OpRef::Static(Self::OP)
+    }
+    fn kernel(&self, x: &Array) -> Result<Array> {
+        K::kernel(x)
+    }
+    fn derivative(&self, d: &Tensor, x: &Tensor, y: &Tensor) -> Result<Tensor> {
+        K::derivative(d, x, y)
+    }
+}
+
+/// A [`UnaryWith`] as an operation.
+pub(crate) struct UnaryOp<K>(pub(crate) K);
+
+impl<K: UnaryWith> UnaryOp<K> {
+    fn differential(&self, saved: &Saved, d: &Tensor) -> Result<Tensor> {
         let first = saved.tensors.first().unwrap_or(d);
         let (x, y) = match (K::READS_INPUT, K::READS_OUTPUT) {
             (true, true) => (first, &saved.tensors[1]),
@@ -73,7 +135,7 @@ impl<K: Unary> UnaryOp<K> {
             (false, true) => (d, first),
             (false, false) => (d, d),
         };
-        K::derivative(d, x, y)
+        self.0.derivative(d, x, y)
     }
 }
 
@@ -82,17 +144,30 @@ impl<K: Unary> UnaryOp<K> {
 pub(crate) fn unary<K: Unary>(x: &Tensor) -> Result<Tensor> {
     match x.array() {
         Some(array) => Ok(K::kernel(array)?.into()),
-        None => bind1(&OpRef::Static(UnaryOp::<K>::OP), &[x]),
+        None => bind1(&OpRef::Static(Plain::<K>::OP), &[x]),
     }
 }
 
-impl<K: Unary> Op for UnaryOp<K> {
+/// Applies a [`UnaryWith`].
+#[inline]
+pub(crate) fn unary_with<K: UnaryWith>(op: &K, x: &Tensor) -> Result<Tensor> {
+    match x.array() {
+        Some(array) => Ok(op.kernel(array)?.into()),
+        None => bind1(&op.share(), &[x]),
+    }
+}
+
+impl<K: UnaryWith> Op for UnaryOp<K> {
     fn name(&self) -> &str {
         K::NAME
     }
 
+    fn is_differentiable(&self) -> bool {
+        K::DIFFERENTIABLE
+    }
+
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
-        Ok(smallvec![K::kernel(inputs[0].concrete())?.into()])
+        Ok(smallvec![self.0.kernel(inputs[0].concrete())?.into()])
     }
 
     fn save(&self, _: &[bool], inputs: &[&Tensor], outputs: &[Tensor]) -> Result<Saved> {
@@ -105,16 +180,58 @@ impl<K: Unary> Op for UnaryOp<K> {
     }
 
     fn backward(&self, saved: &Saved, _: &[bool], grads: &[Cotangent]) -> Result<Cotangents> {
-        Ok(smallvec![grads[0].map(|g| Self::differential(saved, g))?])
+        Ok(smallvec![grads[0].map(|g| self.differential(saved, g))?])
     }
 
     fn jvp(&self, saved: &Saved, tangents: &[Tangent]) -> Result<Tangents> {
-        Ok(smallvec![tangents[0].map(|t| Self::differential(saved, t))?])
+        Ok(smallvec![tangents[0].map(|t| self.differential(saved, t))?])
     }
 
     fn vmap(&self, _: &VmapInfo, dims: &[Option<usize>], inputs: &[&Tensor]) -> Result<Batched> {
-        let outs = bind(&OpRef::Static(Self::OP), inputs)?;
+        let outs = bind(&self.0.share(), inputs)?;
         Ok((outs, SmallVec::from_slice(&dims[..1])))
+    }
+}
+
+/// The derivative of an elementwise function in one kernel: `d` times a function of `v`, which is the input or the
+/// output of the function. Use it where that function is a few machine instructions, so that fusing saves a pass.
+pub(crate) trait Slope: Sized + Send + Sync + 'static {
+    const NAME: &'static str;
+    /// False if the slope is piecewise constant.
+    const VARIES: bool = true;
+
+    /// `d` times the slope at `v`.
+    fn times<T: Float>(d: T, v: T) -> T;
+
+    /// The derivative of the slope at `v`, if it varies.
+    fn derivative(v: &Tensor) -> Result<Tensor> {
+        Err(discrete(Self::NAME, v))
+    }
+}
+
+/// `d` times the slope `K` at `v`.
+pub(crate) fn slope<K: Slope>(d: &Tensor, v: &Tensor) -> Result<Tensor> {
+    binary::<TimesSlope<K>>(d, v)
+}
+
+struct TimesSlope<K>(PhantomData<K>);
+
+impl<K: Slope> Binary for TimesSlope<K> {
+    const NAME: &'static str = K::NAME;
+    const VARIES_RIGHT: bool = K::VARIES;
+
+    fn kernel(d: &Array, v: &Array, shape: &[usize]) -> Result<Array> {
+        dispatch!(d.dtype(), K::NAME, float, T => Ok(map::zip::<T, T, T>(d, v, shape,
+            #[inline(always)] |d, v| K::times(d, v))))
+    }
+    fn reads(needs: (bool, bool)) -> Reads {
+        Reads { lhs: needs.1, rhs: true, output: false }
+    }
+    fn left(d: &Tensor, values: Operands<'_>) -> Result<Tensor> {
+        slope::<K>(d, values.rhs())
+    }
+    fn right(d: &Tensor, values: Operands<'_>) -> Result<Tensor> {
+        mul_owned(d.mul(values.lhs())?, K::derivative(values.rhs())?)
     }
 }
 
@@ -151,6 +268,8 @@ pub(crate) trait Binary: Sized + Send + Sync + 'static {
     const NAME: &'static str;
     /// False for functions with discrete results.
     const DIFFERENTIABLE: bool = true;
+    /// False if the function is piecewise constant in its right operand.
+    const VARIES_RIGHT: bool = true;
 
     /// Computes the elements; `shape` is what the operands broadcast to.
     fn kernel(a: &Array, b: &Array, shape: &[usize]) -> Result<Array>;
@@ -161,10 +280,16 @@ pub(crate) trait Binary: Sized + Send + Sync + 'static {
     }
 
     /// `d` times the partial derivative with respect to the left operand: serves both modes.
-    fn left(d: &Tensor, values: Operands<'_>) -> Result<Tensor>;
+    fn left(d: &Tensor, values: Operands<'_>) -> Result<Tensor> {
+        let _ = values;
+        Err(discrete(Self::NAME, d))
+    }
 
-    /// `d` times the partial derivative with respect to the right operand.
-    fn right(d: &Tensor, values: Operands<'_>) -> Result<Tensor>;
+    /// `d` times the partial derivative with respect to the right operand, if it varies with it.
+    fn right(d: &Tensor, values: Operands<'_>) -> Result<Tensor> {
+        let _ = values;
+        Err(discrete(Self::NAME, d))
+    }
 }
 
 /// A [`Binary`] as an operation.
@@ -211,7 +336,7 @@ pub(crate) fn binary<K: Binary>(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 pub(crate) fn broadcast_shape(op: &str, a: &Tensor, b: &Tensor) -> Result<Shape> {
     match crate::shape::broadcast(a.shape(), b.shape()) {
         Some(shape) => Ok(shape),
-        None => crate::error::bail!(Shape, "{op}: shapes must broadcast, got lhs {} and rhs {}", a.ty(), b.ty()),
+        None => bail!(Shape, "{op}: shapes must broadcast, got lhs {} and rhs {}", a.ty(), b.ty()),
     }
 }
 
@@ -230,7 +355,7 @@ impl<K: Binary> Op for BinaryOp<K> {
     }
 
     fn save(&self, needs: &[bool], inputs: &[&Tensor], outputs: &[Tensor]) -> Result<Saved> {
-        let reads = K::reads((needs[0], needs[1]));
+        let reads = K::reads((needs[0], needs[1] && K::VARIES_RIGHT));
         let mut saved = Saved::default();
         for (read, t) in [(reads.lhs, inputs[0]), (reads.rhs, inputs[1]), (reads.output, &outputs[0])] {
             if read {
@@ -246,22 +371,24 @@ impl<K: Binary> Op for BinaryOp<K> {
 
     fn backward(&self, saved: &Saved, needs: &[bool], grads: &[Cotangent]) -> Result<Cotangents> {
         let Some(g) = grads[0].as_tensor() else { return Ok(smallvec![Cotangent::zero(), Cotangent::zero()]) };
-        let values = Self::operands(saved, (needs[0], needs[1]));
+        let needs = (needs[0], needs[1] && K::VARIES_RIGHT);
+        let values = Self::operands(saved, needs);
         let shapes = Self::shapes(saved);
         let fit = |t: Tensor, k: usize| match shapes {
             Some(shapes) => t.sum_to(&shapes[k]),
             None => Ok(t),
         };
         let mut out = Cotangents::new();
-        out.push(if needs[0] { fit(K::left(g, values)?, 0)?.into() } else { Cotangent::zero() });
-        out.push(if needs[1] { fit(K::right(g, values)?, 1)?.into() } else { Cotangent::zero() });
+        out.push(if needs.0 { fit(K::left(g, values)?, 0)?.into() } else { Cotangent::zero() });
+        out.push(if needs.1 { fit(K::right(g, values)?, 1)?.into() } else { Cotangent::zero() });
         Ok(out)
     }
 
     fn jvp(&self, saved: &Saved, tangents: &[Tangent]) -> Result<Tangents> {
-        let values = Self::operands(saved, (!tangents[0].is_zero(), !tangents[1].is_zero()));
+        let needs = (!tangents[0].is_zero(), !tangents[1].is_zero() && K::VARIES_RIGHT);
+        let values = Self::operands(saved, needs);
         let left = tangents[0].map(|t| K::left(t, values))?;
-        let right = tangents[1].map(|t| K::right(t, values))?;
+        let right = if needs.1 { tangents[1].map(|t| K::right(t, values))? } else { Tangent::zero() };
         let sum = match (left.into_tensor(), right.into_tensor()) {
             (Some(a), Some(b)) => super::arith::add_owned(a, b)?,
             (Some(t), None) | (None, Some(t)) => t,

@@ -334,14 +334,19 @@ impl Op for CheckIndex {
     }
 }
 
-/// The index after a check against dimension `dim` of `x` as the user sees it.
-fn check_index(op: &'static str, x: &Tensor, dim: usize, index: &Tensor) -> Result<Tensor> {
-    if x.array().is_some() && index.array().is_some() {
-        // The kernel will check, and nobody has changed the dims.
-        return Ok(index.clone());
+impl Wanted {
+    /// The index after a check against dimension `dim` of `x` as the user sees it.
+    fn check(self, op: &'static str, x: &Tensor, dim: usize, index: &Tensor) -> Result<Tensor> {
+        bind1(&OpRef::new(CheckIndex { op, target: x.ty(), dim, wanted: self, lanes: Dims::new() }), &[index])
     }
-    let check = CheckIndex { op, target: x.ty(), dim, wanted: Wanted::Elements, lanes: Dims::new() };
-    bind1(&OpRef::new(check), &[index])
+}
+
+/// The index after a check, which is left to the kernel where that will see what the user sees.
+fn check_index(op: &'static str, x: &Tensor, dim: usize, index: &Tensor) -> Result<Tensor> {
+    match (x.array(), index.array()) {
+        (Some(_), Some(_)) => Ok(index.clone()),
+        _ => Wanted::Elements.check(op, x, dim, index),
+    }
 }
 
 /// The place of dim `dim` of one lane in a tensor whose lanes lie along `lane`.
@@ -537,7 +542,7 @@ fn check_number(op: &str, x: &Tensor) -> Result<()> {
 
 fn index_copy(x: &Tensor, dim: isize, index: &Tensor, src: &Tensor) -> Result<Tensor> {
     let dim = check_slices("index_copy", x, dim, index, src)?;
-    let index = check_index("index_copy", x, dim, index)?;
+    let index = Wanted::Elements.check("index_copy", x, dim, index)?;
     // One dim for the places, as in `x`, and the index repeated along all others.
     let n = index.numel();
     let mut shape = Shape::from_slice(x.shape());
@@ -599,7 +604,8 @@ impl Op for Gather {
                 let index = move_dim(index, lane, dim)?;
                 let unfolded = Shape::from_slice(index.shape());
                 let mut folded = unfolded.clone();
-                folded[dim + 1] *= folded.remove(dim);
+                let lanes = folded.remove(dim);
+                folded[dim] *= lanes;
                 let out = self.call(x, &index.reshape_to(&folded)?)?.reshape_to(&unfolded)?;
                 Ok((smallvec![out], smallvec![Some(dim)]))
             }
@@ -642,7 +648,7 @@ fn take_along_dim(x: &Tensor, index: &Tensor, dim: isize) -> Result<Tensor> {
     };
     (from, places) = (common.clone(), common);
     (from[dim], places[dim]) = (x.shape()[dim], index.shape()[dim]);
-    let index = check_index(op, x, dim, index)?;
+    let index = Wanted::Elements.check(op, x, dim, index)?;
     Gather { dim, last: false }.call(&broadcast_to(x, &from)?, &broadcast_to(&index, &places)?)
 }
 
@@ -742,8 +748,7 @@ fn dynamic_slice(x: &Tensor, dim: isize, start: &Tensor, len: usize) -> Result<T
     let op = "dynamic_slice";
     let dim = resolve_dim(op, dim, x.rank(), x.ty())?;
     check_index_dtype(op, start)?;
-    let check = CheckIndex { op, target: x.ty(), dim, wanted: Wanted::Starts(len), lanes: Dims::new() };
-    let index = bind1(&OpRef::new(check), &[start])?;
+    let index = Wanted::Starts(len).check(op, x, dim, start)?;
     // A start that is known needs no index: the slice is a view.
     if let Some(places) = index.array()
         && start.rank() == 0

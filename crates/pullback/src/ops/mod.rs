@@ -34,6 +34,7 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     arith::OPS,
     cast::OPS,
     choose::OPS,
+    compare::LOGIC,
     compare::OPS,
     diag::OPS,
     extremes::OPS,
@@ -49,7 +50,11 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     shape::OPS,
     softmax::OPS,
     sort::OPS,
-    unary::OPS,
+    unary::activation::OPS,
+    unary::exponential::OPS,
+    unary::rounding::OPS,
+    unary::sign::OPS,
+    unary::trigonometric::OPS,
 ];
 
 /// Every operation.

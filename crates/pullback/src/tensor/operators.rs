@@ -21,6 +21,17 @@ pub trait Operand {
     /// The tensor itself, or a 0-d tensor of the dtype that the number takes beside `other`.
     #[doc(hidden)]
     fn with_operand<R>(self, other: DType, f: impl FnOnce(&Tensor) -> R) -> R;
+
+    /// The dtype; of a number, the one it has beside a bool.
+    #[doc(hidden)]
+    fn operand_dtype(&self) -> DType;
+
+    /// The number, if it is one.
+    #[doc(hidden)]
+    #[inline]
+    fn as_scalar(&self) -> Option<Scalar> {
+        None
+    }
 }
 
 impl Operand for &Tensor {
@@ -28,12 +39,20 @@ impl Operand for &Tensor {
     fn with_operand<R>(self, _: DType, f: impl FnOnce(&Tensor) -> R) -> R {
         f(self)
     }
+    #[inline]
+    fn operand_dtype(&self) -> DType {
+        self.dtype()
+    }
 }
 
 impl Operand for Tensor {
     #[inline]
     fn with_operand<R>(self, _: DType, f: impl FnOnce(&Tensor) -> R) -> R {
         f(&self)
+    }
+    #[inline]
+    fn operand_dtype(&self) -> DType {
+        self.dtype()
     }
 }
 
@@ -43,6 +62,13 @@ macro_rules! scalar_operand {
             fn with_operand<R>(self, other: DType, f: impl FnOnce(&Tensor) -> R) -> R {
                 let scalar = Scalar::from(self);
                 f(&arith::scalar_tensor(scalar, scalar.promote_with(other)))
+            }
+            fn operand_dtype(&self) -> DType {
+                Scalar::from(*self).promote_with(DType::Bool)
+            }
+            #[inline]
+            fn as_scalar(&self) -> Option<Scalar> {
+                Some(Scalar::from(*self))
             }
         }
     )* };

@@ -1,0 +1,200 @@
+//! Functions that keep the dtype, integers included: the sign and what depends on it, and squares.
+
+use super::{Facts, by_dtype, constant};
+use crate::array::Array;
+use crate::dtype::{Element, dispatch};
+use crate::kernels::map;
+use crate::kernels::math::Float;
+use crate::ops::arith::Arithmetic;
+use crate::ops::family::{Slope, Unary, slope};
+use crate::{Result, Tensor};
+
+by_dtype! { OPS;
+    /// The negative, elementwise.
+    neg = Neg, dtypes "Floats and integers, which stay what they are; integers wrap on overflow. A bool is an error.",
+        derivative "`-1`.",
+        example "assert_eq!(Tensor::from([1i32, -2]).neg()?.to_vec::<i32>()?, [-1, 2]);";
+
+    /// The magnitude, elementwise.
+    abs = Abs, dtypes "Floats and integers, which stay what they are; integers wrap on overflow. A bool is an error.",
+        derivative "`sign(x)`: 0 at 0, the mean of both sides.",
+        example "assert_eq!(Tensor::from([1i32, -2]).abs()?.to_vec::<i32>()?, [1, 2]);";
+
+    /// -1, 0 or 1 for negative, zero and positive elements; NaN for NaN.
+    sign = Sign, dtypes "Floats and integers, which stay what they are. A bool is an error.",
+        derivative "0 everywhere, also at 0.",
+        example "assert_eq!(Tensor::from([3.0, 0.0, -2.0]).sign()?.to_vec::<f64>()?, [1.0, 0.0, -1.0]);";
+
+    /// The square, elementwise.
+    square = Square,
+        dtypes "Floats and integers, which stay what they are; integers wrap on overflow. A bool is an error.",
+        derivative "`2x`.",
+        example "assert_eq!(Tensor::from([3i32, -2]).square()?.to_vec::<i32>()?, [9, 4]);";
+
+    /// `x` where it is positive, else 0; NaN for NaN.
+    relu = Relu, dtypes "Floats and integers, which stay what they are. A bool is an error.",
+        derivative "1 where `x` is positive, else 0, also at 0.",
+        example "assert_eq!(Tensor::from([3.0, 0.0, -2.0]).relu()?.to_vec::<f64>()?, [3.0, 0.0, 0.0]);";
+}
+
+/// What distinguishes the number types here.
+trait Signed: Arithmetic + Element {
+    fn negative(self) -> Self;
+    fn magnitude(self) -> Self;
+    fn signum(self) -> Self;
+}
+
+macro_rules! signed {
+    (float: $($f:ident)*; integer: $($i:ident)*;) => {
+        $(impl Signed for $f {
+            #[inline(always)]
+            fn negative(self) -> $f { -self }
+            #[inline(always)]
+            fn magnitude(self) -> $f { Float::abs(self) }
+            #[inline(always)]
+            fn signum(self) -> $f { Float::sign(self) }
+        })*
+        $(impl Signed for $i {
+            #[inline(always)]
+            fn negative(self) -> $i { self.wrapping_neg() }
+            #[inline(always)]
+            fn magnitude(self) -> $i { if self < <$i>::ZERO { self.wrapping_neg() } else { self } }
+            #[inline(always)]
+            fn signum(self) -> $i {
+                if self < <$i>::ZERO { <$i>::ZERO.wrapping_sub(1) } else { <$i>::from(self > 0) }
+            }
+        })*
+    };
+}
+signed! { float: f32 f64; integer: u8 i32 i64; }
+
+impl Facts for Neg {
+    const DOMAIN: (f64, f64) = (-2.0, 2.0);
+    fn reference(x: f64) -> f64 {
+        -x
+    }
+}
+
+impl Unary for Neg {
+    const NAME: &'static str = "neg";
+    const READS_INPUT: bool = false;
+    #[inline]
+    fn kernel(x: &Array) -> Result<Array> {
+        dispatch!(x.dtype(), "neg", number, T => Ok(map::map::<T, T>(x, #[inline(always)] |x| x.negative())))
+    }
+    fn derivative(d: &Tensor, _: &Tensor, _: &Tensor) -> Result<Tensor> {
+        d.neg()
+    }
+}
+
+impl Facts for Abs {
+    const DOMAIN: (f64, f64) = (-2.0, 2.0);
+    const KINKS: &'static [(f64, f64)] = &[(0.0, 0.0), (-0.0, 0.0)];
+    fn reference(x: f64) -> f64 {
+        if x < 0.0 { -x } else { x }
+    }
+}
+
+impl Unary for Abs {
+    const NAME: &'static str = "abs";
+    #[inline]
+    fn kernel(x: &Array) -> Result<Array> {
+        dispatch!(x.dtype(), "abs", number, T => Ok(map::map::<T, T>(x, #[inline(always)] |x| x.magnitude())))
+    }
+    fn derivative(d: &Tensor, x: &Tensor, _: &Tensor) -> Result<Tensor> {
+        slope::<Abs>(d, x)
+    }
+}
+
+impl Slope for Abs {
+    const NAME: &'static str = "abs_backward";
+    const VARIES: bool = false;
+    #[inline(always)]
+    fn times<T: Float>(d: T, x: T) -> T {
+        // Chosen, not multiplied: zero times an infinite cotangent would be NaN.
+        if x > T::ZERO {
+            d
+        } else if x < T::ZERO {
+            -d
+        } else {
+            x.abs()
+        }
+    }
+}
+
+impl Facts for Sign {
+    const DOMAIN: (f64, f64) = (-2.0, 2.0);
+    const KINKS: &'static [(f64, f64)] = &[(0.0, 0.0)];
+    fn reference(x: f64) -> f64 {
+        if x == 0.0 { 0.0 } else { x.signum() }
+    }
+}
+
+impl Unary for Sign {
+    const NAME: &'static str = "sign";
+    const DIFFERENTIABLE: bool = false;
+    #[inline]
+    fn kernel(x: &Array) -> Result<Array> {
+        dispatch!(x.dtype(), "sign", number, T => Ok(map::map::<T, T>(x, #[inline(always)] |x| Signed::signum(x))))
+    }
+}
+
+impl Facts for Square {
+    const DOMAIN: (f64, f64) = (-2.0, 2.0);
+    fn reference(x: f64) -> f64 {
+        x * x
+    }
+}
+
+impl Unary for Square {
+    const NAME: &'static str = "square";
+    #[inline]
+    fn kernel(x: &Array) -> Result<Array> {
+        dispatch!(x.dtype(), "square", number, T => Ok(map::map::<T, T>(x, #[inline(always)] |x| x.times(x))))
+    }
+    fn derivative(d: &Tensor, x: &Tensor, _: &Tensor) -> Result<Tensor> {
+        slope::<Square>(d, x)
+    }
+}
+
+impl Slope for Square {
+    const NAME: &'static str = "square_backward";
+    #[inline(always)]
+    fn times<T: Float>(d: T, x: T) -> T {
+        d * (x + x)
+    }
+    fn derivative(x: &Tensor) -> Result<Tensor> {
+        Ok(constant(2.0, x))
+    }
+}
+
+impl Facts for Relu {
+    const DOMAIN: (f64, f64) = (-2.0, 2.0);
+    const KINKS: &'static [(f64, f64)] = &[(0.0, 0.0)];
+    fn reference(x: f64) -> f64 {
+        if x > 0.0 { x } else { 0.0 }
+    }
+}
+
+impl Unary for Relu {
+    const NAME: &'static str = "relu";
+    const READS_INPUT: bool = false;
+    const READS_OUTPUT: bool = true;
+    #[inline]
+    fn kernel(x: &Array) -> Result<Array> {
+        dispatch!(x.dtype(), "relu", number, T => Ok(map::map::<T, T>(x,
+            #[inline(always)] |x| if x <= T::ZERO { T::ZERO } else { x })))
+    }
+    fn derivative(d: &Tensor, _: &Tensor, y: &Tensor) -> Result<Tensor> {
+        slope::<Relu>(d, y)
+    }
+}
+
+impl Slope for Relu {
+    const NAME: &'static str = "relu_backward";
+    const VARIES: bool = false;
+    #[inline(always)]
+    fn times<T: Float>(d: T, y: T) -> T {
+        if y <= T::ZERO { T::ZERO } else { d }
+    }
+}
