@@ -1,4 +1,125 @@
-//! pullback
+//! Composable function transforms, with operations that you extend.
+//!
+//! pullback differentiates and batches ordinary Rust functions of [`Tensor`]s. A *transform* takes a function and
+//! returns a function; transforms nest in any order and to any depth:
+//!
+//! | transform | what it gives |
+//! |---|---|
+//! | [`grad`], [`value_and_grad`] | the gradient of a scalar function, by reverse mode |
+//! | [`vjp`] | the value and the pullback: cotangents of results to cotangents of arguments |
+//! | [`jvp`] | the value and its change along a direction, by forward mode |
+//! | [`vmap`] | a function of one example turned into a function of many |
+//! | [`jacrev`], [`jacfwd`] | the Jacobian, by reverse or forward mode |
+//! | [`hessian`] | the Hessian, forward over reverse |
+//!
+//! # The five-minute tour
+//!
+//! A function to differentiate takes a reference to its arguments and returns a [`Result`]:
+//!
+//! ```
+//! use pullback::{Tensor, grad};
+//!
+//! let f = |x: &Tensor| x.sin()?.mul(x);
+//! let x = Tensor::from(2.0);
+//! let slope = grad(f)(&x)?;
+//! assert!((slope.item::<f64>()? - (2.0f64.sin() + 2.0 * 2.0f64.cos())).abs() < 1e-12);
+//! // A gradient is a function again.
+//! let bend = grad(grad(f))(&x)?;
+//! assert!((bend.item::<f64>()? - (2.0 * 2.0f64.cos() - 2.0 * 2.0f64.sin())).abs() < 1e-12);
+//! # Ok::<(), pullback::Error>(())
+//! ```
+//!
+//! Arguments and results are *trees*: tensors, tuples, vectors, and structs with
+//! [`#[derive(Tree)]`](derive@Tree). Gradients have the same type as the arguments:
+//!
+//! ```
+//! use pullback::{Result, Tensor, Tree, grad};
+//!
+//! #[derive(Clone, Tree)]
+//! struct Layer<T = Tensor> {
+//!     weight: T,
+//!     bias: T,
+//! }
+//!
+//! fn loss(layer: &Layer, x: &Tensor, target: &Tensor) -> Result<Tensor> {
+//!     let error = x.matmul(&layer.weight)? + &layer.bias - target;
+//!     error.mul(&error)?.sum()
+//! }
+//!
+//! let layer = Layer { weight: Tensor::from([[1.0], [2.0]]), bias: Tensor::from([0.5]) };
+//! let (x, target) = (Tensor::from([3.0, 4.0]), Tensor::from([10.0]));
+//! let gradient = grad(|p: &Layer| loss(p, &x, &target))(&layer)?;
+//! assert_eq!(gradient.weight.to_vec::<f64>()?, [9.0, 12.0]);
+//! # Ok::<(), pullback::Error>(())
+//! ```
+//!
+//! [`vmap`] writes the batch dimension for you, and works with everything else. The gradient *of each example* is:
+//!
+//! ```
+//! use pullback::{Tensor, Vmap, grad};
+//!
+//! let loss = |w: &Tensor, x: &Tensor| w.mul(x)?.sum()?.sin();
+//! let w = Tensor::from([1.0, 2.0]);
+//! let examples = Tensor::from([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]);
+//! let each = Vmap::new().in_dims((None, 0)).of(|(w, x): &(Tensor, Tensor)| grad(|w: &Tensor| loss(w, x))(w));
+//! assert_eq!(each(&(w, examples))?.shape(), [3, 2]);
+//! # Ok::<(), pullback::Error>(())
+//! ```
+//!
+//! An operation that the library does not have, or that calls code outside it, is a [`Function`]: it says how to
+//! compute, and one derivative rule, and then works under every transform. This one computes with plain Rust:
+//!
+//! ```
+//! use pullback::{Context, Cotangent, Dims, Function, Result, Tensor, VmapInfo, grad, jvp, vmap};
+//!
+//! /// The square root by plain Rust code.
+//! #[derive(Clone)]
+//! struct Root;
+//!
+//! impl Function for Root {
+//!     type Inputs = Tensor;
+//!     type Outputs = Tensor;
+//!     type Saved = Tensor;
+//!
+//!     fn forward(&self, x: &Tensor) -> Result<Tensor> {
+//!         let roots: Vec<f64> = x.to_vec::<f64>()?.into_iter().map(f64::sqrt).collect();
+//!         Tensor::from_slice(&roots, x.shape())
+//!     }
+//!     fn setup_context(&self, _: &mut Context<Self>, _: &Tensor, y: &Tensor) -> Result<Tensor> {
+//!         Ok(y.clone())
+//!     }
+//!     fn backward(&self, _: &Context<Self>, y: &Tensor, g: Cotangent) -> Result<Cotangent> {
+//!         g.map(|g| g.div(&(y * 2.0)))
+//!     }
+//!     fn vmap(&self, _: &VmapInfo, dims: Dims<Tensor>, x: &Tensor) -> Result<(Tensor, Dims<Tensor>)> {
+//!         Ok((self.apply(x)?, dims)) // elementwise: the lanes stay where they are
+//!     }
+//! }
+//!
+//! let root = |x: &Tensor| Root.apply(x);
+//! let x = Tensor::from(4.0);
+//! assert_eq!(grad(root)(&x)?.item::<f64>()?, 0.25);
+//! assert_eq!(grad(grad(root))(&x)?.item::<f64>()?, -0.03125);
+//! assert_eq!(jvp(root, &x, &Tensor::from(1.0))?.1.item::<f64>()?, 0.25); // derived from `backward`
+//! assert_eq!(vmap(grad(root))(&Tensor::from([4.0, 16.0]))?.to_vec::<f64>()?, [0.25, 0.125]);
+//! # Ok::<(), pullback::Error>(())
+//! ```
+//!
+//! # What is an error
+//!
+//! What cannot be computed right is an [`Error`], not a wrong number: a rule that returns the wrong shape, a value that
+//! escapes its transform, a traced value that a `Function` captured, a missing rule. Messages name the chain of
+//! transforms, the function and method, and both types. Operators on tensors (`&a + &b`) panic with the same message;
+//! the methods ([`a.add(&b)`](Tensor::add)) return it.
+//!
+//! # Where things are
+//!
+//! - [`Tensor`]: values and all operations. [`DType`] has the promotion table.
+//! - [`Function`]: your own operations. [`function::rules`] has batching rules to choose from.
+//! - [`Tree`]: structures of tensors. [`DimSpec`]: where their batch dims lie.
+//! - [`random`]: seeded random tensors, and what `vmap` does with them.
+//! - [`testing`]: checking derivatives.
+
 #![deny(missing_docs)]
 
 mod array;
@@ -11,24 +132,28 @@ mod ops;
 pub mod random;
 mod shape;
 mod tensor;
+pub mod testing;
 mod transforms;
 mod tree;
 
-/// Checking derivatives, and the table of operations that tests and bindings are generated from.
-pub mod testing {
-    pub use crate::ops::{all as operations, table};
-}
-
+pub use array::{clear_cache, live_bytes};
 pub use dtype::{DType, Element, Scalar};
 pub use error::{Error, ErrorKind, Result};
 pub use function::{Context, Cotangent, Cotangents, Dims, Function, Randomness, Tangent, Tangents, VmapInfo};
-pub use ops::{cat, stack};
-#[doc(inline)]
-pub use pullback_macros::Tree;
+pub use kernels::threads::{num_threads, set_num_threads};
+pub use ops::{Reduction, cat, stack};
 pub use shape::{Shape, TensorType};
-pub use tensor::{Operand, Tensor};
+pub use tensor::{Ellipsis, IndexBound, IndexItem, Indices, NewAxis, Operand, Tensor, s};
 pub use transforms::{DimSpec, Grad, Pullback, Vmap, grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp, vmap};
 pub use tree::{Leaf, Static, Tree};
 
+#[doc(inline)]
+pub use pullback_macros::Tree;
+
 // `derive(Tree)` names this crate; inside it, that must resolve as well.
 extern crate self as pullback;
+
+/// The examples of the README, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::Tensor;
+use crate::{Result, Tensor, error::bail};
 
 /// What may stand at the leaves of a [`Tree::Mapped`]: anything plain enough to be stored and sent.
 pub trait Leaf: Clone + Send + Sync + 'static {}
@@ -56,6 +56,46 @@ pub trait Tree: Clone + Send + Sync + 'static {
     /// Calls `f` with the path of every tensor (`.slope`, `[2]`, `.0`), in order.
     fn visit_paths(&self, path: &mut String, f: &mut dyn FnMut(&str));
 
+    /// The same structure with the tensors that `f` makes from these.
+    ///
+    /// # Errors
+    /// The first error of `f`.
+    ///
+    /// ```
+    /// use pullback::{Tensor, Tree};
+    /// let doubled = (Tensor::from(1.0), Tensor::from(2.0)).try_map(|t| t.mul(2.0))?;
+    /// assert_eq!(doubled.1.item::<f64>()?, 4.0);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    fn try_map(&self, mut f: impl FnMut(&Tensor) -> Result<Tensor>) -> Result<Self> {
+        try_map(self, &mut f)
+    }
+
+    /// The same structure with the tensors that `f` makes from these and those of another tree, in order: how an
+    /// optimizer steps along a gradient.
+    ///
+    /// # Errors
+    /// `Arity` if the other tree has another number of tensors; the first error of `f`.
+    ///
+    /// ```
+    /// use pullback::{Tensor, Tree};
+    /// let (p, g) = (vec![Tensor::from(1.0)], vec![Tensor::from(0.5)]);
+    /// let stepped = p.zip_with(&g, |p, g| Ok(p - g * 0.1))?;
+    /// assert_eq!(stepped[0].item::<f64>()?, 0.95);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    fn zip_with(&self, other: &Self, mut f: impl FnMut(&Tensor, &Tensor) -> Result<Tensor>) -> Result<Self> {
+        let (n, m) = (count(self), count(other));
+        if n != m {
+            bail!(Arity, "zip_with: expected two trees with as many tensors, got {n} and {m}");
+        }
+        let mut others = leaves(other).into_iter();
+        try_map(self, &mut |t| match others.next() {
+            Some(o) => f(t, o),
+            None => Ok(t.clone()),
+        })
+    }
+
     /// A short description of the structure for messages, such as `(tensor, [tensor, tensor])`.
     fn describe(&self) -> String {
         let mut parts = Vec::new();
@@ -93,7 +133,7 @@ pub(crate) fn path_of<T: Tree>(tree: &T, index: usize) -> String {
 }
 
 /// The same structure with other tensors, which `f` makes from the old ones; the first error is returned.
-pub(crate) fn try_map<T: Tree>(tree: &T, f: &mut dyn FnMut(&Tensor) -> crate::Result<Tensor>) -> crate::Result<T> {
+pub(crate) fn try_map<T: Tree>(tree: &T, f: &mut dyn FnMut(&Tensor) -> Result<Tensor>) -> Result<T> {
     let mut failed = None;
     let mapped = tree.map(&mut |t| {
         f(t).unwrap_or_else(|e| {

@@ -96,7 +96,8 @@ pub(crate) fn bind1(op: &OpRef, inputs: &[&Tensor]) -> Result<Tensor> {
     }
 }
 
-fn check_usable(tracer: &Tracer, op: &str) -> Result<()> {
+/// An error if `tracer` must not be used here: its level has ended, or it was captured by a user's method.
+pub(crate) fn check_usable(tracer: &Tracer, op: &str) -> Result<()> {
     if !tracer.level.is_alive() {
         return Err(escaped(tracer, op));
     }

@@ -310,7 +310,7 @@ fn block<T: Copy, M: Monoid<T>>(n: usize, load: impl Fn(usize) -> T) -> M::Acc {
 
 /// Joins the `n` elements that `load` gives.
 #[inline(always)]
-fn run<T: Copy, M: Monoid<T>>(n: usize, load: impl Fn(usize) -> T) -> M::Acc {
+pub(crate) fn run<T: Copy, M: Monoid<T>>(n: usize, load: impl Fn(usize) -> T) -> M::Acc {
     if n <= BLOCK {
         return block::<T, M>(n, load);
     }

@@ -1,12 +1,14 @@
 //! Run-time choice of instruction set: a loop written once, compiled for each.
 
+use crate::dtype::Element;
+
 /// Runs `f` with the widest instruction set of this machine.
 ///
 /// The compiler vectorises `f` separately for each, which works only if `f` and all that it calls are inlined: mark
-/// closures `#[inline(always)]`. Keep `f` small, since there are three copies of it.
+/// closures `#[inline(always)]`. Keep `f` small, since there are three copies of it; debug builds make one only.
 #[inline(always)]
 pub(crate) fn vectorize<R>(f: impl FnOnce() -> R) -> R {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    #[cfg(all(target_arch = "x86_64", not(miri), not(debug_assertions)))]
     {
         match x86::level() {
             // SAFETY: `level` found these features on this machine.
@@ -19,7 +21,14 @@ pub(crate) fn vectorize<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-#[cfg(all(target_arch = "x86_64", not(miri)))]
+/// [`vectorize`] for loops over floats. Loops over other elements are compiled once: they would take as long to build
+/// and are seldom what a program waits for.
+#[inline(always)]
+pub(crate) fn vectorize_floats<T: Element, R>(f: impl FnOnce() -> R) -> R {
+    if const { T::DTYPE.is_float() } { vectorize(f) } else { f() }
+}
+
+#[cfg(all(target_arch = "x86_64", not(miri), not(debug_assertions)))]
 mod x86 {
     use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 

@@ -152,40 +152,6 @@ impl<const N: usize> Nest<N> {
     }
 }
 
-/// Copies `size` elements in steps.
-///
-/// # Safety
-/// Every address on the way must be valid, and the two ways must not overlap.
-#[inline(always)]
-pub(crate) unsafe fn copy_run<T: Copy>(from: *const T, to: *mut T, size: usize, steps: [isize; 2]) {
-    // SAFETY: the caller vouches for every address.
-    unsafe {
-        if steps == [1, 1] {
-            std::ptr::copy_nonoverlapping(from, to, size);
-        } else if steps[1] == 1 {
-            for k in 0..size {
-                *to.add(k) = *from.wrapping_offset(k as isize * steps[0]);
-            }
-        } else {
-            for k in 0..size as isize {
-                *to.wrapping_offset(k * steps[1]) = *from.wrapping_offset(k * steps[0]);
-            }
-        }
-    }
-}
-
-/// Copies `x` into memory with the given strides.
-///
-/// # Safety
-/// Every element of an array with the shape of `x` and `strides` must lie in memory that is valid for writing.
-pub(crate) unsafe fn copy_to<T: Element>(x: &Array, to: *mut T, strides: &[isize]) {
-    let mut nest = Nest::over(0..x.rank(), x.shape(), [x.strides(), strides]);
-    let run = nest.pop();
-    let from = In::<T>::of(x);
-    // SAFETY: the offsets are those of elements of `x` and, by the contract, of the target.
-    nest.walk(0..nest.len(), |_, [a, b]| unsafe { copy_run(from.at(a), to.wrapping_offset(b), run.size, run.steps) });
-}
-
 #[cfg(test)]
 pub(crate) mod testing {
     //! Inputs in every kind of layout, and slow reading, for the tests of the kernels.

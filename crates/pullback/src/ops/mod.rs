@@ -6,14 +6,19 @@ mod cast;
 mod choose;
 mod compare;
 mod diag;
+mod discrete;
 mod extremes;
 pub(crate) mod family;
 mod index;
 mod join;
 mod loss;
 mod matmul;
+mod moments;
 mod power;
+mod prod;
 mod reduce;
+pub(crate) mod region;
+mod reduction;
 mod scan;
 pub(crate) mod shape;
 mod softmax;
@@ -23,6 +28,7 @@ pub mod table;
 mod unary;
 
 pub use join::{cat, stack};
+pub use loss::Reduction;
 
 /// The tables of the families.
 static FAMILIES: &[&[table::OpInfo]] = &[
@@ -37,10 +43,17 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     join::OPS,
     loss::OPS,
     matmul::OPS,
+    moments::OPS,
     power::OPS,
+    prod::OPS,
     reduce::OPS,
+    region::OPS,
     scan::OPS,
-    shape::OPS,
+    shape::reorder::OPS,
+    shape::repeat::OPS,
+    shape::reshape::OPS,
+    shape::slice::OPS,
+    shape::split::OPS,
     softmax::OPS,
     sort::OPS,
     unary::activation::OPS,

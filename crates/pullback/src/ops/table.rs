@@ -34,6 +34,9 @@ pub type Call = Arc<dyn Fn(&[Tensor]) -> Result<Vec<Tensor>> + Send + Sync>;
 /// The naive f64 implementation that a sample is compared with.
 pub type Reference = Arc<dyn Fn(&[Naive]) -> Vec<Naive> + Send + Sync>;
 
+/// Other inputs like those of a sample: those of lane number `n`.
+pub type Lanes = Arc<dyn Fn(usize) -> Vec<Tensor> + Send + Sync>;
+
 /// One call of an operation on given inputs.
 #[derive(Clone)]
 pub struct Sample {
@@ -49,6 +52,14 @@ pub struct Sample {
     pub differentiable: bool,
     /// Whether non-finite values are expected.
     pub special: bool,
+    /// Whether the dtype of the outputs stays what it is when the inputs are converted from `f64` to `f32`.
+    pub fixed_dtype: bool,
+    /// How far values may be from the reference, relative to their size.
+    pub tolerance: f64,
+    /// The inputs of the lanes when the sample is batched; by default its own, slightly varied.
+    pub lanes: Option<Lanes>,
+    /// Properties that this sample is known to violate, each with the reason.
+    pub expected_failures: Vec<(&'static str, &'static str)>,
 }
 
 impl Sample {
@@ -65,6 +76,10 @@ impl Sample {
             reference: None,
             differentiable: true,
             special: false,
+            fixed_dtype: false,
+            tolerance: 1e-12,
+            lanes: None,
+            expected_failures: Vec::new(),
         }
     }
 
@@ -96,6 +111,37 @@ impl Sample {
     pub fn special(mut self) -> Sample {
         self.special = true;
         self.differentiable = false;
+        self
+    }
+
+    /// Says that the dtype of the outputs does not follow that of floating inputs.
+    #[must_use]
+    pub fn fixed_dtype(mut self) -> Sample {
+        self.fixed_dtype = true;
+        self
+    }
+
+    /// Sets how far values may be from the reference, relative to their size; `1e-12` unless set.
+    #[must_use]
+    pub fn tolerance(mut self, relative: f64) -> Sample {
+        self.tolerance = relative;
+        self
+    }
+
+    /// Sets the inputs of each lane, for operations whose inputs cannot be varied element by element.
+    ///
+    /// By default the elements of floating inputs shrink by a few percent from lane to lane, and those of other inputs
+    /// change places.
+    #[must_use]
+    pub fn lanes(mut self, f: impl Fn(usize) -> Vec<Tensor> + Send + Sync + 'static) -> Sample {
+        self.lanes = Some(Arc::new(f));
+        self
+    }
+
+    /// Says that the sample violates a property, and why. The property is then tested to fail.
+    #[must_use]
+    pub fn expect_failure(mut self, property: &'static str, reason: &'static str) -> Sample {
+        self.expected_failures.push((property, reason));
         self
     }
 }
@@ -233,13 +279,13 @@ pub fn sample_tensor(shape: &[usize], lo: f64, hi: f64, seed: u64) -> Tensor {
 ///     /// Documentation.
 ///     pub fn tril(&self, diagonal: isize) -> Result<Tensor> { tril(self, diagonal) }
 /// }
-/// pub(super) static OPS: &[OpInfo] = &[OpInfo { name: "tril", … }];
+/// pub(in crate::ops) static OPS: &[OpInfo] = &[OpInfo { name: "tril", … }];
 /// ```
 /// `free fn` makes a function instead of a method. `errors` and `kinks` may be left out.
 macro_rules! ops {
     ($table:ident; $($rows:tt)*) => {
         $crate::ops::table::ops! { @item $($rows)* }
-        pub(super) static $table: &[$crate::ops::table::OpInfo] = &$crate::ops::table::ops!(@table [] $($rows)*);
+        pub(in crate::ops) static $table: &[$crate::ops::table::OpInfo] = &$crate::ops::table::ops!(@table [] $($rows)*);
     };
     (@item) => {};
     (@item $(#[doc = $doc:literal])* fn $name:ident(&self $(, $arg:ident: $ty:ty)* $(,)?) -> $ret:ty = $f:path { $($facts:tt)* }; $($rest:tt)*) => {

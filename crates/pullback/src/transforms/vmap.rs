@@ -1,5 +1,7 @@
 //! Batching: a function of one example becomes a function of many.
 
+use std::collections::BTreeMap;
+
 use crate::error::{Context as _, bail};
 use crate::function::Randomness;
 use crate::interp::level::OpenLevel;
@@ -29,6 +31,34 @@ impl<A: Tree> DimSpec<A> for i32 {
 impl<A: Tree> DimSpec<A> for Option<usize> {
     fn dims(&self, tree: &A) -> Result<Vec<Option<isize>>> {
         Ok(vec![self.map(|d| d as isize); count(tree)])
+    }
+}
+
+/// The spec of an optional tree: `Some` of that of the tree.
+impl<A: Tree> DimSpec<Option<A>> for Option<Option<usize>> {
+    fn dims(&self, tree: &Option<A>) -> Result<Vec<Option<isize>>> {
+        self.flatten().dims(tree)
+    }
+}
+
+impl<A: Tree, D: DimSpec<A>> DimSpec<Box<A>> for Box<D> {
+    fn dims(&self, tree: &Box<A>) -> Result<Vec<Option<isize>>> {
+        (**self).dims(&**tree)
+    }
+}
+
+impl<A: Tree, D: DimSpec<A>> DimSpec<BTreeMap<String, A>> for BTreeMap<String, D> {
+    fn dims(&self, tree: &BTreeMap<String, A>) -> Result<Vec<Option<isize>>> {
+        if !self.keys().eq(tree.keys()) {
+            let keys = |k: Vec<&String>| format!("{k:?}");
+            let (want, got) = (keys(tree.keys().collect()), keys(self.keys().collect()));
+            bail!(Arity, "expected batch dims for a map with keys {want}, got keys {got}");
+        }
+        let mut out = Vec::new();
+        for (spec, item) in self.values().zip(tree.values()) {
+            out.extend(spec.dims(item)?);
+        }
+        Ok(out)
     }
 }
 

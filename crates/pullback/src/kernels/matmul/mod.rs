@@ -1,9 +1,10 @@
-//! Batched matrix products.
+//! Matrix products, alone and in batches.
 //!
-//! By size and shape a product goes to one of four ways: [`small`] keeps a tile of the result in registers and packs
+//! [`contract`] finds the products in a contraction. By size and shape a product goes to one of four ways: [`small`] keeps a tile of the result in registers and packs
 //! nothing it need not, [`vector`] has the products with a vector and the outer products, faer's blocked engine takes
 //! what is large, and [`plain`] does integers. All of them take any strides.
 
+mod contract;
 mod plain;
 mod small;
 mod vector;
@@ -12,13 +13,12 @@ use faer::linalg::matmul::matmul as faer_matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 use fearless_simd::SimdFloatElement;
 
+pub(crate) use contract::{Term, contract};
+
 use super::reduce::Number;
-use super::strided::{In, Loop, Nest, Out, output};
+use super::strided::{In, Nest, Out};
 use super::threads::split;
-use crate::array::Array;
-use crate::dtype::{Element, dispatch};
-use crate::shape::{Shape, broadcast};
-use crate::{Result, error::bail};
+use crate::dtype::Element;
 
 /// A floating element: ours, fearless_simd's and faer's.
 pub(crate) trait Real: Number + SimdFloatElement + faer::traits::ComplexField {}
@@ -36,20 +36,6 @@ struct Product {
     c_row: usize,
 }
 
-/// The matrix products of `a: [.., m, k]` and `b: [.., k, n]` of one dtype, whose leading dims broadcast.
-pub(crate) fn matmul(a: &Array, b: &Array) -> Result<Array> {
-    let (ra, rb) = (a.rank(), b.rank());
-    debug_assert!(ra >= 2 && rb >= 2 && a.dtype() == b.dtype() && a.shape()[ra - 1] == b.shape()[rb - 2]);
-    let Some(batch) = broadcast(&a.shape()[..ra - 2], &b.shape()[..rb - 2]) else {
-        bail!(Shape, "matmul: the leading dimensions do not broadcast, got lhs {} and rhs {}", a.ty(), b.ty());
-    };
-    if a.dtype().is_float() {
-        dispatch!(a.dtype(), "matmul", float, T => Ok(batched::<T>(a, b, batch, FLOPS_PER_NANO_8 / size_of::<T>(), one::<T>)))
-    } else {
-        dispatch!(a.dtype(), "matmul", integer, T => Ok(batched::<T>(a, b, batch, 1, plain::product::<T>)))
-    }
-}
-
 /// What a core does in a nanosecond with elements of one byte; wider elements take proportionally longer.
 const FLOPS_PER_NANO_8: usize = 320;
 /// Floating operations below which a product is not split.
@@ -57,76 +43,51 @@ const SPLIT: usize = 1_500_000;
 
 type Kernel<T> = unsafe fn(Product, *const T, *const T, *mut T);
 
-fn batched<T: Element>(a: &Array, b: &Array, batch: Shape, flops_per_nano: usize, kernel: Kernel<T>) -> Array {
-    let (ra, rb) = (a.rank(), b.rank());
-    let (m, k, n) = (a.shape()[ra - 2], a.shape()[ra - 1], b.shape()[rb - 1]);
-    let mut shape = batch.clone();
-    shape.extend([m, n]);
-    if k == 0 || shape.contains(&0) {
-        return Array::full(shape, T::ZERO);
-    }
-    let (sa, sb) = (a.strides(), b.strides());
-    let mut product = Product { m, k, n, a: [sa[ra - 2], sa[ra - 1]], b: [sb[rb - 2], sb[rb - 1]], c_row: n };
-
-    // The step of a leading dim of an operand that may have fewer of them, or a single one to broadcast.
-    let step = |x: &Array, d: usize| match (d + x.rank()).checked_sub(batch.len() + 2) {
-        Some(k) if x.shape()[k] != 1 => x.strides()[k],
-        _ => 0,
-    };
-    let loops: Vec<_> = (0..batch.len()).map(|d| Loop { size: batch[d], steps: [step(a, d), step(b, d)] }).collect();
-    let mut nest = Nest::new(loops);
-    // A batch that only `a` has is more rows of one product.
-    while let Some(&Loop { size, steps: [step_a, 0] }) = nest.loops.last() {
-        if product.m == 1 {
-            product.a[0] = step_a;
-        } else if product.a[0] * product.m as isize != step_a {
-            break;
-        }
-        product.m *= size;
-        nest.loops.pop();
-    }
-
-    let (a, b) = (In::<T>::of(a), In::<T>::of(b));
+/// One product for each pass of `nest`, which steps through the operands and the result.
+///
+/// Without `unsafe` in its type, because only [`contract`] calls it, with loops that it has made for these operands.
+fn run<T: Element>(
+    nest: &Nest<3>,
+    product: Product,
+    [a, b]: [In<T>; 2],
+    c: Out<T>,
+    flops_per_nano: usize,
+    kernel: Kernel<T>,
+) {
     let count = nest.len();
-    let size = product.m * n;
-    let flops = 2 * product.m * n * k;
-    let write = |c: Out<T>| {
-        if count > 1 && (count >= 8 || flops < SPLIT) {
-            split(count, 1, count * (flops / flops_per_nano + 10), |range| {
-                nest.walk(range, |i, [at_a, at_b]| {
-                    // SAFETY: the offsets are those of matrices of `a` and `b`; result `i` is ours.
-                    unsafe { kernel(product, a.at(at_a), b.at(at_b), c.at(i * size)) }
-                });
-            });
-            return;
-        }
-        nest.walk(0..count, |i, [at_a, at_b]| {
-            if flops < SPLIT {
-                // SAFETY: as above.
-                return unsafe { kernel(product, a.at(at_a), b.at(at_b), c.at(i * size)) };
-            }
-            let by_rows = product.m >= n;
-            let (len, grain) = if by_rows { (product.m, 16) } else { (n, 64) };
-            split(len, grain, flops / flops_per_nano, |range| {
-                let (start, step) = (range.start as isize, range.len());
-                let mut part = product;
-                // SAFETY: the part of the rows or columns of the operands that makes our part of result `i`.
-                unsafe {
-                    if by_rows {
-                        part.m = step;
-                        let c = c.at(i * size + range.start * n);
-                        kernel(part, a.at(at_a + start * product.a[0]), b.at(at_b), c);
-                    } else {
-                        part.n = step;
-                        let c = c.at(i * size + range.start);
-                        kernel(part, a.at(at_a), b.at(at_b + start * product.b[1]), c);
-                    }
-                }
+    let flops = 2 * product.m * product.n * product.k;
+    if count > 1 && (count >= 8 || flops < SPLIT) {
+        split(count, 1, count * (flops / flops_per_nano + 10), |range| {
+            nest.walk(range, |_, [at_a, at_b, at_c]| {
+                // SAFETY: the offsets are those of matrices of `a` and `b`; the result at `at_c` is ours.
+                unsafe { kernel(product, a.at(at_a), b.at(at_b), c.at(at_c as usize)) }
             });
         });
-    };
-    // SAFETY: every product writes its whole part of the result, and the parts cover it.
-    unsafe { output(shape, write) }
+        return;
+    }
+    nest.walk(0..count, |_, [at_a, at_b, at_c]| {
+        let c = Out::new(c.at(at_c as usize));
+        if flops < SPLIT {
+            // SAFETY: as above.
+            return unsafe { kernel(product, a.at(at_a), b.at(at_b), c.at(0)) };
+        }
+        let by_rows = product.m >= product.n;
+        let (len, grain) = if by_rows { (product.m, 16) } else { (product.n, 64) };
+        split(len, grain, flops / flops_per_nano, |range| {
+            let (start, len) = (range.start as isize, range.len());
+            let mut part = product;
+            // SAFETY: the part of the rows or columns of the operands that makes our part of the result.
+            unsafe {
+                if by_rows {
+                    part.m = len;
+                    kernel(part, a.at(at_a + start * product.a[0]), b.at(at_b), c.at(range.start * product.c_row));
+                } else {
+                    part.n = len;
+                    kernel(part, a.at(at_a), b.at(at_b + start * product.b[1]), c.at(range.start));
+                }
+            }
+        });
+    });
 }
 
 /// Products of up to this many multiplications keep to the small kernel.

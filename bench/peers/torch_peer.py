@@ -1,0 +1,150 @@
+"""The workloads in PyTorch, eager, with torch.func."""
+
+import sys
+
+import numpy as np
+import torch
+from torch.func import grad, hessian, jacfwd, jacrev, vmap
+from torch.nn.functional import cross_entropy, linear
+from torch.utils._pytree import tree_leaves
+
+from harness import Harness, labels, mlp, uniform
+
+h = Harness("torch", lambda out: None, lambda out: sum(float(t.double().sum()) for t in tree_leaves(out)))
+torch.set_num_threads(h.flags.threads)
+
+
+def tensor(array):
+    return torch.from_numpy(np.ascontiguousarray(array))
+
+
+def tensors(layers):
+    return [(tensor(w), tensor(b)) for w, b in layers]
+
+
+def network(layers, x):
+    for w, b in layers[:-1]:
+        x = torch.tanh(linear(x, w, b))
+    return linear(x, *layers[-1])
+
+
+def loss(layers, x, y):
+    return cross_entropy(network(layers, x), y)
+
+
+a, b = tensor(uniform((1,), 1)), tensor(uniform((1,), 2))
+
+
+def add_many():
+    for _ in range(1000):
+        r = a + b
+    return r
+
+
+h.run("add1", add_many, inner=1000)
+
+
+def scalar(x):
+    return torch.sin(x) * torch.exp(-x * x) + torch.tanh(x)
+
+
+point = torch.tensor(0.7, dtype=torch.float64)
+h.run("scalar_grad", lambda: grad(scalar)(point))
+h.run("scalar_grad3", lambda: grad(grad(grad(scalar)))(point))
+
+
+class Cube(torch.autograd.Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x):
+        return x**3, 3 * x**2
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(inputs[0], output[1])
+
+    @staticmethod
+    def backward(ctx, g, k):
+        x, slope = ctx.saved_tensors
+        return g * slope + k * 6 * x
+
+
+def cube(x):
+    return Cube.apply(x)[0]
+
+
+xs = tensor(uniform((64,), 3, np.float64))
+h.run("custom_grad", lambda: grad(cube)(point))
+h.run("custom_vmap_grad", lambda: vmap(grad(cube))(xs))
+
+layers, x, y = tensors(mlp([784, 128, 10], 10)), tensor(uniform((256, 784), 20)), tensor(labels(256, 10, 21))
+h.run("per_sample_mlp", lambda: vmap(grad(loss), in_dims=(None, 0, 0))(layers, x, y))
+
+z = tensor(uniform((64,), 50, np.float64, 2.0))
+
+
+def rosenbrock(x):
+    return (100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum()
+
+
+h.run("hessian_rosenbrock64", lambda: hessian(rosenbrock)(z))
+field = tensors(mlp([2, 32, 32, 1], 60, np.float64))
+points = tensor(uniform((128, 2), 70, np.float64, 2.0))
+
+
+def laplacian(x):
+    return torch.trace(hessian(lambda v: network(field, v)[0])(x))
+
+
+h.run("vmap_laplacian_mlp", lambda: vmap(laplacian)(points))
+net, at = tensors(mlp([64, 128, 64], 80)), tensor(uniform((64,), 90))
+h.run("jacrev_mlp", lambda: jacrev(lambda v: network(net, v))(at))
+h.run("jacfwd_mlp", lambda: jacfwd(lambda v: network(net, v))(at))
+
+big = tensor(uniform((4_000_000,), 100, np.float32, 4.0))
+
+
+def chain(v):
+    return (torch.tanh(2 * v + 1) * torch.exp(-v * v) + torch.sqrt(torch.abs(v) + 1)).sum()
+
+
+h.run("chain4M_forward", lambda: chain(big))
+h.run("chain4M_grad", lambda: grad(chain)(big))
+for dtype, name in ((np.float32, "f32"), (np.float64, "f64")):
+    left, right = tensor(uniform((1024, 1024), 110, dtype)), tensor(uniform((1024, 1024), 111, dtype))
+    h.run(f"matmul1024_{name}", lambda: left @ right)
+
+row = tensor(uniform((1 << 20,), 200, np.float32, 4.0))
+positive = row.abs() + 0.01
+for name in ("exp", "log", "tanh", "sin", "cos", "erf", "sigmoid", "sqrt", "log1p"):
+    arg = positive if name in ("log", "sqrt", "log1p") else row
+    h.run(f"map1M_{name}", lambda f=getattr(torch, name), arg=arg: f(arg))
+h.run("map1M_add", lambda: row + positive)
+h.run("sum1M", lambda: row.sum())
+rows = tensor(uniform((128, 1000), 201, np.float32, 4.0))
+h.run("softmax_128x1000", lambda: torch.softmax(rows, -1))
+
+members, shared = tensors(mlp([784, 128, 10], 120, batch=(32,))), tensor(uniform((64, 784), 130))
+h.run("ensemble32", lambda: vmap(network, in_dims=(0, None))(members, shared))
+trained, tx, ty = tensors(mlp([784, 512, 512, 10], 140)), tensor(uniform((128, 784), 150)), tensor(labels(128, 10, 151))
+
+
+def train_step():
+    gradient = grad(loss)(trained, tx, ty)
+    return [(w - 0.1 * dw, b - 0.1 * db) for (w, b), (dw, db) in zip(trained, gradient)]
+
+
+h.run("train_step_mlp", train_step)
+
+
+def lotka(u):
+    for _ in range(100):
+        x, y = u[0], u[1]
+        u = u + 0.01 * torch.stack([x * (1.1 - 0.4 * y), y * (0.1 * x - 0.4)])
+    return u.sum()
+
+
+start = torch.tensor([10.0, 5.0], dtype=torch.float64)
+h.run("ode100_grad", lambda: grad(lotka)(start))
+sys.stdout.flush()

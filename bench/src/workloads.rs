@@ -1,0 +1,144 @@
+//! The workloads that every framework runs.
+
+use pullback::{
+    DType::{F32, F64},
+    Function, Result, Tensor, Vmap, grad, hessian, jacfwd, jacrev, stack, vmap,
+};
+
+use crate::functions::Cube;
+use crate::harness::Harness;
+use crate::inputs::{Dense, forward, labels, mlp, uniform};
+
+/// Runs those that the harness selects.
+pub fn run(h: &Harness) -> Result<()> {
+    dispatch(h)?;
+    per_sample(h)?;
+    jacobians(h)?;
+    bandwidth(h)?;
+    elementwise(h)?;
+    models(h)
+}
+
+fn dispatch(h: &Harness) -> Result<()> {
+    let (a, b) = (uniform(&[1], 1, F32, 1.0)?, uniform(&[1], 2, F32, 1.0)?);
+    h.run("add1", 1000, || {
+        let mut r = a.add(&b)?;
+        for _ in 1..1000 {
+            r = std::hint::black_box(&a).add(&b)?;
+        }
+        Ok(r)
+    });
+    let scalar = |x: &Tensor| x.sin()?.mul((-(x * x)).exp()?)?.add(x.tanh()?);
+    let x = Tensor::from(0.7);
+    h.run("scalar_grad", 1, || grad(scalar)(&x));
+    h.run("scalar_grad3", 1, || grad(grad(grad(scalar)))(&x));
+    let cube = |x: &Tensor| Ok(Cube.apply(x)?.0);
+    h.run("custom_grad", 1, || grad(cube)(&x));
+    let xs = uniform(&[64], 3, F64, 1.0)?;
+    h.run("custom_vmap_grad", 1, || vmap(grad(cube))(&xs));
+    Ok(())
+}
+
+fn cross_entropy(layers: &Vec<Dense>, x: &Tensor, y: &Tensor) -> Result<Tensor> {
+    forward(layers, x)?.cross_entropy(y)
+}
+
+fn per_sample(h: &Harness) -> Result<()> {
+    let layers = mlp(&[784, 128, 10], 10, F32, &[])?;
+    let (x, y) = (uniform(&[256, 784], 20, F32, 1.0)?, labels(256, 10, 21));
+    let each = Vmap::new()
+        .in_dims((None, 0, 0))
+        .of(|(p, x, y): &(Vec<Dense>, Tensor, Tensor)| grad(|p: &Vec<Dense>| cross_entropy(p, x, y))(p));
+    let args = (layers, x, y);
+    h.run("per_sample_mlp", 1, || each(&args));
+    Ok(())
+}
+
+fn jacobians(h: &Harness) -> Result<()> {
+    let z = uniform(&[64], 50, F64, 2.0)?;
+    let rosenbrock = |x: &Tensor| {
+        let (head, tail) = (x.narrow(0, 0, 63)?, x.narrow(0, 1, 63)?);
+        (100.0 * (tail - head.square()?).square()? + (1.0 - head).square()?).sum()
+    };
+    h.run("hessian_rosenbrock64", 1, || hessian(rosenbrock)(&z));
+    let layers = mlp(&[2, 32, 32, 1], 60, F64, &[])?;
+    let points = uniform(&[128, 2], 70, F64, 2.0)?;
+    let laplacian = |x: &Tensor| hessian(|v: &Tensor| forward(&layers, v)?.select(0, 0))(x)?.trace();
+    h.run("vmap_laplacian_mlp", 1, || vmap(laplacian)(&points));
+    let layers = mlp(&[64, 128, 64], 80, F32, &[])?;
+    let x = uniform(&[64], 90, F32, 1.0)?;
+    h.run("jacrev_mlp", 1, || jacrev(|v: &Tensor| forward(&layers, v))(&x));
+    h.run("jacfwd_mlp", 1, || jacfwd(|v: &Tensor| forward(&layers, v))(&x));
+    Ok(())
+}
+
+fn bandwidth(h: &Harness) -> Result<()> {
+    let big = uniform(&[4_000_000], 100, F32, 4.0)?;
+    let chain = |v: &Tensor| ((v * 2.0 + 1.0).tanh()? * (-v * v).exp()? + (v.abs()? + 1.0).sqrt()?).sum();
+    h.run("chain4M_forward", 1, || chain(&big));
+    h.run("chain4M_grad", 1, || grad(chain)(&big));
+    for (dtype, name) in [(F32, "matmul1024_f32"), (F64, "matmul1024_f64")] {
+        let (a, b) = (uniform(&[1024, 1024], 110, dtype, 1.0)?, uniform(&[1024, 1024], 111, dtype, 1.0)?);
+        h.run(name, 1, || a.matmul(&b));
+    }
+    Ok(())
+}
+
+/// A function of one tensor.
+type Map = fn(&Tensor) -> Result<Tensor>;
+
+fn elementwise(h: &Harness) -> Result<()> {
+    let x = uniform(&[1 << 20], 200, F32, 4.0)?;
+    let positive = x.abs()?.add(0.01)?;
+    let maps: [(&str, &Tensor, Map); 9] = [
+        ("map1M_exp", &x, Tensor::exp),
+        ("map1M_log", &positive, Tensor::log),
+        ("map1M_tanh", &x, Tensor::tanh),
+        ("map1M_sin", &x, Tensor::sin),
+        ("map1M_cos", &x, Tensor::cos),
+        ("map1M_erf", &x, Tensor::erf),
+        ("map1M_sigmoid", &x, Tensor::sigmoid),
+        ("map1M_sqrt", &positive, Tensor::sqrt),
+        ("map1M_log1p", &positive, Tensor::log1p),
+    ];
+    for (name, x, map) in maps {
+        h.run(name, 1, || map(x));
+    }
+    h.run("map1M_add", 1, || x.add(&positive));
+    h.run("sum1M", 1, || x.sum());
+    let rows = uniform(&[128, 1000], 201, F32, 4.0)?;
+    h.run("softmax_128x1000", 1, || rows.softmax(-1));
+    Ok(())
+}
+
+fn models(h: &Harness) -> Result<()> {
+    let members = mlp(&[784, 128, 10], 120, F32, &[32])?;
+    let x = uniform(&[64, 784], 130, F32, 1.0)?;
+    let ensemble = Vmap::new().in_dims((0, None)).of(|(p, x): &(Vec<Dense>, Tensor)| forward(p, x));
+    let args = (members, x);
+    h.run("ensemble32", 1, || ensemble(&args));
+
+    let layers = mlp(&[784, 512, 512, 10], 140, F32, &[])?;
+    let (x, y) = (uniform(&[128, 784], 150, F32, 1.0)?, labels(128, 10, 151));
+    h.run("train_step_mlp", 1, || {
+        let g = grad(|p: &Vec<Dense>| cross_entropy(p, &x, &y))(&layers)?;
+        let step = |p: &Tensor, g: Tensor| p - g * 0.1;
+        Ok(layers
+            .iter()
+            .zip(g)
+            .map(|(p, g)| Dense { weight: step(&p.weight, g.weight), bias: step(&p.bias, g.bias) })
+            .collect::<Vec<_>>())
+    });
+
+    let lotka = |u0: &Tensor| {
+        let mut u = u0.clone();
+        for _ in 0..100 {
+            let (x, y) = (u.select(0, 0)?, u.select(0, 1)?);
+            u = &u + 0.01 * stack(&[&(&x * (1.1 - 0.4 * &y)), &(&y * (0.1 * &x - 0.4))], 0)?;
+        }
+        u.sum()
+    };
+    let u0 = Tensor::from([10.0, 5.0]);
+    h.run("ode100_grad", 1, || grad(lotka)(&u0));
+    Ok(())
+}

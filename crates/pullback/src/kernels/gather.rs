@@ -1,0 +1,474 @@
+//! Reading and writing along a dimension at places that an index tensor gives.
+//!
+//! Negative indices count from the end. Where several indices name one place, sources are taken in row-major order
+//! of the index, so that sums are the same bit for bit and the last of several writes stays.
+
+use std::mem::MaybeUninit;
+
+use super::copy::{contiguous, copy_into};
+use super::reduce::Number;
+use super::strided::{In, Loop, Nest, Out, output};
+use super::threads::split;
+use crate::array::Array;
+use crate::dtype::{Element, dispatch};
+use crate::shape::{Brackets, Shape, Strides, contiguous_strides};
+use crate::{DType, Result, error::bail};
+
+/// The slices of `x` along `dim` at the places of `index`, whose dims take the place of `dim`.
+///
+/// The first `batch` dims of `x` and `index` are the same ones: every slice of `x` along them has an index of its own.
+pub(crate) fn index_select(x: &Array, batch: usize, dim: usize, index: &Array) -> Result<Array> {
+    let index = contiguous(&check("index_select", x, dim, index)?);
+    dispatch!(x.dtype(), "index_select", all, T => Ok(select::<T>(x, batch, dim, &index)))
+}
+
+/// `out[.., i, ..] = x[.., index[.., i, ..], ..]`; the shape of `index`, which is no larger than `x` except in `dim`.
+pub(crate) fn gather(x: &Array, dim: usize, index: &Array) -> Result<Array> {
+    let index = check("gather", x, dim, index)?;
+    dispatch!(x.dtype(), "gather", all, T => Ok(pick::<T>(x, dim, &index)))
+}
+
+/// The transpose of [`scatter`] in `src`: as [`gather`], with zeros where a later element of `index` names the same
+/// place.
+pub(crate) fn gather_last(x: &Array, dim: usize, index: &Array) -> Result<Array> {
+    let index = check("gather", x, dim, index)?;
+    let order: Vec<i64> = (0..index.numel() as i64).collect();
+    let order = Array::from_slice(index.to_shape(), &order);
+    let mut shape = index.to_shape();
+    shape[dim] = x.shape()[dim];
+    let last = put::<i64>(&Array::full(shape, -1i64), dim, &index, &order, |_, new| new);
+    let last = pick::<i64>(&last, dim, &index);
+    dispatch!(x.dtype(), "gather", all, T => {
+        let mut out = pick::<T>(x, dim, &index);
+        let values = out.as_mut_slice::<T>().unwrap_or_default().iter_mut();
+        for ((value, last), own) in values.zip(places(&last)).zip(places(&order)) {
+            if last != own {
+                *value = T::ZERO;
+            }
+        }
+        Ok(out)
+    })
+}
+
+/// A copy of `x` with `out[.., index[.., i, ..], ..] = src[.., i, ..]`; the last of several writes stays.
+pub(crate) fn scatter(x: &Array, dim: usize, index: &Array, src: &Array) -> Result<Array> {
+    let index = check("scatter", x, dim, index)?;
+    dispatch!(x.dtype(), "scatter", all, T => Ok(put::<T>(x, dim, &index, src, |_, new| new)))
+}
+
+/// A copy of `x` with `out[.., index[.., i, ..], ..] += src[.., i, ..]`.
+pub(crate) fn scatter_add(x: &Array, dim: usize, index: &Array, src: &Array) -> Result<Array> {
+    let index = check("scatter_add", x, dim, index)?;
+    dispatch!(x.dtype(), "scatter_add", number, T => Ok(put::<T>(x, dim, &index, src, T::plus)))
+}
+
+/// A copy of `x` to whose slices along `dim` at the places of `index` those of `src` are added; dims as in
+/// [`index_select`], `src` being its result.
+pub(crate) fn index_add(x: &Array, batch: usize, dim: usize, index: &Array, src: &Array) -> Result<Array> {
+    let index = contiguous(&check("index_add", x, dim, index)?);
+    dispatch!(x.dtype(), "index_add", number, T => Ok(add_slices::<T>(x, batch, dim, &index, src)))
+}
+
+/// An index out of range: its value, and its place in the index tensor.
+pub(crate) struct OutOfRange {
+    pub(crate) value: i64,
+    pub(crate) position: Shape,
+}
+
+/// The index as `i64`, every element of which is a place along a dim of `size`. What was repeated stays repeated, all
+/// else is contiguous.
+pub(crate) fn checked(op: &str, index: &Array, size: usize) -> Result<std::result::Result<Array, OutOfRange>> {
+    let size = size as i64;
+    valid(op, index, |i| (-size <= i) & (i < size))
+}
+
+/// The places along a dim of `size` of the elements of slices of `len` from each of `starts` on, as one more dim.
+pub(crate) fn ranges(
+    op: &str,
+    starts: &Array,
+    size: usize,
+    len: usize,
+) -> Result<std::result::Result<Array, OutOfRange>> {
+    let last = size.checked_sub(len).map_or(-1, |last| last as i64);
+    let first = |i: i64| if i < 0 { i + size as i64 } else { i };
+    let starts = match valid(op, starts, |i| (0..=last).contains(&first(i)))? {
+        Ok(starts) => contiguous(&starts),
+        Err(found) => return Ok(Err(found)),
+    };
+    let places: Vec<i64> = places(&starts).iter().flat_map(|&i| (0..len as i64).map(move |k| first(i) + k)).collect();
+    let mut shape = starts.to_shape();
+    shape.push(len);
+    Ok(Ok(Array::from_slice(shape, &places)))
+}
+
+/// The index as `i64` if every element is good. What was repeated stays repeated, all else is contiguous.
+#[inline(always)]
+fn valid(op: &str, index: &Array, good: impl Fn(i64) -> bool) -> Result<std::result::Result<Array, OutOfRange>> {
+    let mut compact = index.clone();
+    for d in 0..index.rank() {
+        if index.strides()[d] == 0 && index.shape()[d] > 1 {
+            compact = compact.slice(d, 0, 1, 1);
+        }
+    }
+    let compact = match index.dtype() {
+        DType::I64 => contiguous(&compact),
+        DType::I32 => super::cast::cast(&contiguous(&compact), DType::I64),
+        other => {
+            bail!(Dtype, "{op}: expected an index of dtype i64 or i32, got {other}"; help = "convert it with `to_dtype`")
+        }
+    };
+    let values = places(&compact);
+    // Without an early exit, so that the good case is a vectorised loop.
+    if values.iter().fold(false, |bad, &i| bad | !good(i)) {
+        let k = values.iter().position(|&i| !good(i)).unwrap_or(0);
+        let mut rest = k;
+        let mut position = Shape::from_elem(0, compact.rank());
+        for (p, &n) in position.iter_mut().zip(compact.shape()).rev() {
+            *p = rest % n;
+            rest /= n;
+        }
+        return Ok(Err(OutOfRange { value: values[k], position }));
+    }
+    Ok(Ok(if compact.shape() == index.shape() { compact } else { compact.expand(index.shape()) }))
+}
+
+fn check(op: &str, x: &Array, dim: usize, index: &Array) -> Result<Array> {
+    match checked(op, index, x.shape()[dim])? {
+        Ok(index) => Ok(index),
+        Err(OutOfRange { value, position }) => {
+            let size = x.shape()[dim];
+            let (at, ty) = (Brackets(&position), x.ty());
+            bail!(
+                Index,
+                "{op}: index {value} at position {at} is out of range for dim {dim} of {ty}, which has size {size}"
+            )
+        }
+    }
+}
+
+/// The values of a checked index.
+fn places(index: &Array) -> &[i64] {
+    index.as_slice::<i64>().unwrap_or(&[])
+}
+
+/// A checked index as a place from the start.
+#[inline(always)]
+fn place(index: i64, size: usize) -> usize {
+    (if index < 0 { index + size as i64 } else { index }) as usize
+}
+
+/// A fresh contiguous copy.
+fn copy<T: Element>(x: &Array) -> Array {
+    // SAFETY: `copy_into` writes every element.
+    unsafe { Array::build(Shape::from_slice(x.shape()), |out: &mut [MaybeUninit<T>]| copy_into(x, out)) }
+}
+
+fn select<T: Element>(x: &Array, batch: usize, dim: usize, index: &Array) -> Array {
+    let all = places(index);
+    let mut shape = Shape::from_slice(&x.shape()[..dim]);
+    shape.extend_from_slice(&index.shape()[batch..]);
+    shape.extend_from_slice(&x.shape()[dim + 1..]);
+    let count: usize = index.shape()[batch..].iter().product();
+    // How many of the outer passes share an index.
+    let sharing: usize = x.shape()[batch..dim].iter().product();
+    let outer = Nest::over(0..dim, x.shape(), [x.strides()]);
+    let mut inner = Nest::over(dim + 1..x.rank(), x.shape(), [x.strides()]);
+    let slice = inner.len();
+    let run = inner.pop();
+    let (size, step) = (x.shape()[dim], x.strides()[dim]);
+    let from = In::<T>::of(x);
+    let write = |out: Out<T>| {
+        if shape.contains(&0) {
+            return;
+        }
+        let units = outer.len() * count;
+        split(units, 1, units * (5 + slice * size_of::<T>() / 16), |range| {
+            let (first, last) = (range.start / count, range.end.div_ceil(count));
+            outer.walk(first..last, |o, [at]| {
+                let base = o * count;
+                let low = range.start.saturating_sub(base);
+                let high = (range.end - base).min(count);
+                let places = &all[o / sharing * count..][..count];
+                for (l, &i) in places.iter().enumerate().take(high).skip(low) {
+                    let at = at + place(i, size) as isize * step;
+                    inner.walk(0..inner.len(), |q, [more]| {
+                        let to = (base + l) * slice + q * run.size;
+                        // SAFETY: the index was checked, so this is a slice of `x`; its place in the result is ours.
+                        unsafe { copy_run(from.at(at + more), run, out.at(to)) }
+                    });
+                }
+            });
+        });
+    };
+    // SAFETY: every slice of the result is written.
+    unsafe { output(shape.clone(), write) }
+}
+
+/// Copies elements in steps to neighbouring places.
+///
+/// # Safety
+/// Every address on the way must be valid, and the two ways must not overlap.
+#[inline(always)]
+unsafe fn copy_run<T: Copy>(from: *const T, run: Loop<1>, to: *mut T) {
+    // SAFETY: by the contract.
+    unsafe {
+        if run.steps == [1] && run.size > 16 {
+            std::ptr::copy_nonoverlapping(from, to, run.size);
+        } else {
+            for k in 0..run.size {
+                *to.add(k) = *from.wrapping_offset(k as isize * run.steps[0]);
+            }
+        }
+    }
+}
+
+/// As [`gather`], for an index that is known to be good: `i64`, in range.
+pub(super) fn pick<T: Element>(x: &Array, dim: usize, index: &Array) -> Array {
+    let (size, step) = (x.shape()[dim], x.strides()[dim]);
+    let loops = |d: usize| Loop {
+        size: index.shape()[d],
+        steps: [if d == dim { 0 } else { x.strides()[d] }, index.strides()[d]],
+    };
+    let mut nest = Nest::new((0..x.rank()).map(loops));
+    let run = nest.pop();
+    let (from, places) = (In::<T>::of(x), In::<i64>::of(index));
+    let write = |out: Out<T>| {
+        if index.numel() == 0 {
+            return;
+        }
+        split(nest.len(), 1, index.numel(), |range| {
+            nest.walk(range, |i, [at, place_at]| {
+                let start = i * run.size;
+                for k in 0..run.size {
+                    // SAFETY: the index was checked, so these are elements of it and of `x`; the place in the result
+                    // is ours.
+                    unsafe {
+                        let i = *places.at(place_at + k as isize * run.steps[1]);
+                        let offset = at + k as isize * run.steps[0] + place(i, size) as isize * step;
+                        *out.at(start + k) = *from.at(offset);
+                    }
+                }
+            });
+        });
+    };
+    // SAFETY: every element of the result is written.
+    unsafe { output(index.to_shape(), write) }
+}
+
+/// Joins each element of `src` to the one that a checked index names; `src` has the shape of the index, or more.
+fn put<T: Element>(x: &Array, dim: usize, index: &Array, src: &Array, join: impl Fn(T, T) -> T + Sync) -> Array {
+    let mut out = copy::<T>(x);
+    if index.numel() == 0 {
+        return out;
+    }
+    let size = x.shape()[dim];
+    let strides = contiguous_strides(x.shape());
+    let loops = |dims: std::ops::Range<usize>| {
+        Nest::new(dims.map(|d| Loop {
+            size: index.shape()[d],
+            steps: [if d == dim { 0 } else { strides[d] }, src.strides()[d], index.strides()[d]],
+        }))
+    };
+    // Places differ in the dims before `dim`, so that threads may share those loops and every sum keeps its order.
+    let (outer, mut inner) = (loops(0..dim), loops(dim..x.rank()));
+    let run = inner.pop();
+    let step = strides[dim];
+    let (from, places) = (In::<T>::of(src), In::<i64>::of(index));
+    let to = Out::new(out.as_mut_slice::<T>().map_or(std::ptr::null_mut(), |s| s.as_mut_ptr()));
+    split(outer.len(), 1, index.numel() * 2, |range| {
+        outer.walk(range, |_, base| {
+            inner.walk(0..inner.len(), |_, more| {
+                let [p, q, r]: [isize; 3] = std::array::from_fn(|k| base[k] + more[k]);
+                for k in 0..run.size as isize {
+                    // SAFETY: the index was checked, so these are elements of it, of `src` and of the result; threads
+                    // write to different places.
+                    unsafe {
+                        let i = place(*places.at(r + k * run.steps[2]), size) as isize;
+                        let to = to.at((p + k * run.steps[0] + i * step) as usize);
+                        *to = join(*to, *from.at(q + k * run.steps[1]));
+                    }
+                }
+            });
+        });
+    });
+    out
+}
+
+fn add_slices<T: Number>(x: &Array, batch: usize, dim: usize, index: &Array, src: &Array) -> Array {
+    let mut out = copy::<T>(x);
+    let all = places(index);
+    let size = x.shape()[dim];
+    let strides = contiguous_strides(x.shape());
+    // The strides of `src` for the dims of `x` other than `dim`, and the loops over the dims that stand in its place.
+    let extra = index.rank() - batch;
+    let mut matching: Strides = src.strides().into();
+    matching.drain(dim..dim + extra);
+    matching.insert(dim, 0);
+    let outer = Nest::over(0..dim, x.shape(), [&strides, &matching]);
+    let mut inner = Nest::over(dim + 1..x.rank(), x.shape(), [&strides, &matching]);
+    let slices = Nest::over(dim..dim + extra, src.shape(), [src.strides()]);
+    if out.numel() == 0 || all.is_empty() {
+        return out;
+    }
+    let count = slices.len();
+    let sharing: usize = x.shape()[batch..dim].iter().product();
+    let run = inner.pop();
+    let from = In::<T>::of(src);
+    let to = Out::new(out.as_mut_slice::<T>().map_or(std::ptr::null_mut(), |s| s.as_mut_ptr()));
+    let nanos = src.numel() / 4 + outer.len() * count * 4;
+    // Threads share the loops other than `dim`, so that every sum keeps its order.
+    split(outer.len() * run.size, 16, nanos, |range| {
+        let (first, last) = (range.start / run.size, range.end.div_ceil(run.size));
+        outer.walk(first..last, |o, [a, b]| {
+            let low = range.start.saturating_sub(o * run.size);
+            let high = (range.end - o * run.size).min(run.size);
+            let places = &all[o / sharing * count..][..count];
+            slices.walk(0..count, |l, [more]| {
+                let a = a + place(places[l], size) as isize * strides[dim];
+                let b = b + more;
+                inner.walk(0..inner.len(), |_, [p, q]| {
+                    // SAFETY: the index was checked; these columns of the result are ours.
+                    unsafe { add_run(to.at((a + p) as usize), from.at(b + q), low..high, run.steps) }
+                });
+            });
+        });
+    });
+    out
+}
+
+/// Adds elements in steps to others.
+///
+/// # Safety
+/// Every address on the way must be valid, and nobody else may use those of `to`.
+#[inline(always)]
+unsafe fn add_run<T: Number>(to: *mut T, from: *const T, range: std::ops::Range<usize>, steps: [isize; 2]) {
+    // SAFETY: by the contract.
+    unsafe {
+        if steps == [1, 1] {
+            for k in range {
+                *to.add(k) = (*to.add(k)).plus(*from.add(k));
+            }
+        } else {
+            for k in range.start as isize..range.end as isize {
+                let to = to.wrapping_offset(k * steps[0]);
+                *to = (*to).plus(*from.wrapping_offset(k * steps[1]));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ErrorKind;
+    use crate::kernels::strided::testing::{at, indices, layouts, read, samples};
+
+    /// Indices into a dim of `size`, some of them negative.
+    fn index_of(shape: &[usize], size: usize) -> Array {
+        let n = shape.iter().product();
+        let data: Vec<i64> = samples(n).iter().map(|&v| (v * size as f64).floor() as i64).collect();
+        Array::from_slice(Shape::from_slice(shape), &data)
+    }
+
+    fn resolved(i: f64, size: usize) -> usize {
+        place(i as i64, size)
+    }
+
+    fn with(index: &[usize], dim: usize, k: usize) -> Vec<usize> {
+        let mut index = index.to_vec();
+        index[dim] = k;
+        index
+    }
+
+    fn flat(shape: &[usize], index: &[usize]) -> usize {
+        shape.iter().zip(index).fold(0, |k, (&n, &i)| k * n + i)
+    }
+
+    #[test]
+    fn gathers_agree_with_loops() {
+        for shape in [&[5][..], &[4, 6], &[3, 40, 2], &[2, 3, 4, 5]] {
+            for x in layouts::<f32>(shape).into_iter().chain(layouts::<bool>(shape)) {
+                for dim in 0..shape.len() {
+                    let places = index_of(&[7], shape[dim]);
+                    let got = index_select(&x, 0, dim, &places).unwrap();
+                    for index in indices(got.shape()) {
+                        let i = resolved(at(&places, &[index[dim]]), shape[dim]);
+                        assert_eq!(at(&got, &index), at(&x, &with(&index, dim, i)));
+                    }
+                    let mut smaller = shape.to_vec();
+                    smaller[dim] = 9;
+                    let other = (dim + 1) % shape.len();
+                    if other != dim {
+                        smaller[other] -= 1;
+                    }
+                    let places = index_of(&smaller, shape[dim]);
+                    let got = gather(&x, dim, &places).unwrap();
+                    assert_eq!(got.shape(), smaller);
+                    for index in indices(&smaller) {
+                        let i = resolved(at(&places, &index), shape[dim]);
+                        assert_eq!(at(&got, &index), at(&x, &with(&index, dim, i)));
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn scatters_agree_with_loops() {
+        for shape in [&[5][..], &[4, 6], &[3, 40, 2], &[2, 3, 4, 5]] {
+            for (x, src) in layouts::<f64>(shape).into_iter().zip(layouts::<f64>(shape).into_iter().rev()) {
+                for dim in 0..shape.len() {
+                    let places = index_of(shape, shape[dim]);
+                    let (mut last, mut sums) = (read(&x), read(&x));
+                    for index in indices(shape) {
+                        let i = resolved(at(&places, &index), shape[dim]);
+                        let k = flat(shape, &with(&index, dim, i));
+                        last[k] = at(&src, &index);
+                        sums[k] += at(&src, &index);
+                    }
+                    assert_eq!(read(&scatter(&x, dim, &places, &src).unwrap()), last);
+                    assert_eq!(read(&scatter_add(&x, dim, &places, &src).unwrap()), sums);
+
+                    let places = index_of(&[shape[dim]], shape[dim]);
+                    let mut sums = read(&x);
+                    for index in indices(shape) {
+                        let i = resolved(at(&places, &[index[dim]]), shape[dim]);
+                        sums[flat(shape, &with(&index, dim, i))] += at(&src, &index);
+                    }
+                    assert_eq!(read(&index_add(&x, 0, dim, &places, &src).unwrap()), sums);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn empty_indices_and_empty_dims_are_fine() {
+        let x = Array::full(Shape::from_slice(&[3, 0]), 1f32);
+        let none = Array::from_slice::<i64>(Shape::from_slice(&[0]), &[]);
+        let one = Array::from_slice::<i64>(Shape::from_slice(&[2]), &[0, -1]);
+        assert_eq!(index_select(&x, 0, 1, &none).unwrap().shape(), [3, 0]);
+        assert_eq!(index_select(&x, 0, 0, &one).unwrap().shape(), [2, 0]);
+        let x = Array::full(Shape::from_slice(&[3, 2]), 1f32);
+        assert_eq!(index_select(&x, 0, 0, &none).unwrap().shape(), [0, 2]);
+        let none = Array::from_slice::<i64>(Shape::from_slice(&[0, 2]), &[]);
+        assert_eq!(gather(&x, 0, &none).unwrap().shape(), [0, 2]);
+        assert_eq!(read(&scatter_add(&x, 0, &none, &x).unwrap()), [1.0; 6]);
+    }
+
+    #[test]
+    fn a_wrong_index_is_named_with_its_place() {
+        let x = Array::full(Shape::from_slice(&[2, 3]), 1f32);
+        let index = Array::from_slice::<i32>(Shape::from_slice(&[2, 2]), &[0, -3, 3, 1]);
+        let err = gather(&x, 1, &index).err().unwrap();
+        assert_eq!(err.kind(), ErrorKind::Index);
+        assert_eq!(
+            err.to_string(),
+            "gather: index 3 at position [1,0] is out of range for dim 1 of f32[2,3], which has size 3"
+        );
+        let err = index_select(&x, 0, 1, &x).err().unwrap();
+        assert_eq!(
+            err.to_string(),
+            "index_select: expected an index of dtype i64 or i32, got f32; help: convert it with `to_dtype`"
+        );
+    }
+}

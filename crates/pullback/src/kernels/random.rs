@@ -1,0 +1,403 @@
+//! Random numbers from a counter: Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011).
+//!
+//! An element depends on the key, the stream and its own number, and on nothing else: not on the threads, nor on how
+//! many elements there are. The streams of a key are independent of each other.
+
+use super::math::Float;
+use super::simd::vectorize;
+use super::strided::{Out, output};
+use super::threads::split;
+use crate::array::Array;
+use crate::dtype::{Element, dispatch};
+use crate::shape::Shape;
+use crate::{DType, Result};
+
+/// Counters that are worked on side by side.
+const LANES: usize = 16;
+
+/// The four words of `LANES` blocks, word by word.
+type Words = [[u32; LANES]; 4];
+
+/// Philox4x32-10 of `N` counters under one key.
+#[inline(always)]
+fn philox<const N: usize>(key: [u32; 2], mut counters: [[u32; N]; 4]) -> [[u32; N]; 4] {
+    let [mut k0, mut k1] = key;
+    for _ in 0..10 {
+        let [c0, c1, c2, c3] = counters;
+        for l in 0..N {
+            let p0 = u64::from(c0[l]) * 0xd251_1f53;
+            let p1 = u64::from(c2[l]) * 0xcd9e_8d57;
+            counters[0][l] = (p1 >> 32) as u32 ^ c1[l] ^ k0;
+            counters[1][l] = p1 as u32;
+            counters[2][l] = (p0 >> 32) as u32 ^ c3[l] ^ k1;
+            counters[3][l] = p0 as u32;
+        }
+        k0 = k0.wrapping_add(0x9e37_79b9);
+        k1 = k1.wrapping_add(0xbb67_ae85);
+    }
+    counters
+}
+
+/// The two halves of a number, low half first.
+#[inline(always)]
+fn halves(x: u64) -> [u32; 2] {
+    [x as u32, (x >> 32) as u32]
+}
+
+/// Blocks `LANES * group` and following of a stream.
+#[inline(always)]
+fn group(key: u64, stream: u64, group: usize) -> Words {
+    let first = (group * LANES) as u64;
+    let [s0, s1] = halves(stream);
+    // A group never crosses a multiple of 2^32, because it starts at a multiple of its length.
+    let [low, high] = halves(first);
+    let mut counters = [[0; LANES], [high; LANES], [s0; LANES], [s1; LANES]];
+    for (l, c) in counters[0].iter_mut().enumerate() {
+        *c = low + l as u32;
+    }
+    philox(halves(key), counters)
+}
+
+/// Two numbers that depend on `key` and `number` only, such as the keys that a key splits into.
+pub(crate) fn derive(key: u64, number: u64) -> [u64; 2] {
+    let [low, high] = halves(number);
+    // A stream that no draw uses but by an accident of 64 bits.
+    let words = philox(halves(key), [low, high, u32::MAX, u32::MAX].map(|w| [w]));
+    let pair = |w: usize| u64::from(words[w + 1][0]) << 32 | u64::from(words[w][0]);
+    [pair(0), pair(2)]
+}
+
+/// An array of groups of `N` elements that `make` draws from the words of one group each.
+fn fill<T: Element, const N: usize>(
+    shape: &[usize],
+    key: u64,
+    stream: u64,
+    nanos: usize,
+    make: impl Fn(&Words) -> [T; N] + Sync,
+) -> Array {
+    let n: usize = shape.iter().product();
+    // SAFETY: the groups cover the result, the last one as far as it goes.
+    unsafe {
+        output(Shape::from_slice(shape), |out: Out<T>| {
+            split(n.div_ceil(N), 16, n * nanos, |range| {
+                vectorize(
+                    #[inline(always)]
+                    || {
+                        for g in range.clone() {
+                            let values = make(&group(key, stream, g));
+                            let len = N.min(n - g * N);
+                            if len == N {
+                                out.at(g * N).cast::<[T; N]>().write(values);
+                            } else {
+                                std::ptr::copy_nonoverlapping(values.as_ptr(), out.at(g * N), len);
+                            }
+                        }
+                    },
+                );
+            });
+        })
+    }
+}
+
+/// What a floating dtype needs of random words.
+trait Draw: Float {
+    /// Words for one number.
+    const WORDS: usize;
+    /// A number in [0, 1) on the grid of the last place below 1, from lane `l` of word `w` on.
+    fn unit(words: &Words, w: usize, l: usize) -> Self;
+    /// A number in (0, 1] that comes as near to 0 as the words allow.
+    fn positive(words: &Words, w: usize, l: usize) -> Self;
+}
+
+impl Draw for f32 {
+    const WORDS: usize = 1;
+    #[inline(always)]
+    fn unit(words: &Words, w: usize, l: usize) -> f32 {
+        (words[w][l] >> 8) as i32 as f32 * (1.0 / (1 << 24) as f32)
+    }
+    #[inline(always)]
+    fn positive(words: &Words, w: usize, l: usize) -> f32 {
+        (words[w][l] as f32 + 0.5) * (1.0 / (1u64 << 32) as f32)
+    }
+}
+
+impl Draw for f64 {
+    const WORDS: usize = 2;
+    // By way of `i32`, for which every machine has a vector conversion.
+    #[inline(always)]
+    fn unit(words: &Words, w: usize, l: usize) -> f64 {
+        let (high, low) = ((words[w][l] >> 5) as i32 as f64, (words[w + 1][l] >> 6) as i32 as f64);
+        (high * (1 << 26) as f64 + low) * (1.0 / (1u64 << 53) as f64)
+    }
+    #[inline(always)]
+    fn positive(words: &Words, w: usize, l: usize) -> f64 {
+        f64::unit(words, w, l) + 0.5 / (1u64 << 53) as f64
+    }
+}
+
+/// Numbers uniform in [0, 1): multiples of 2⁻²⁴ for `f32`, of 2⁻⁵³ for `f64`.
+pub(crate) fn uniform(shape: &[usize], dtype: DType, key: u64, stream: u64) -> Result<Array> {
+    match dtype {
+        DType::F64 => Ok(uniform_of::<f64, { 2 * LANES }>(shape, key, stream)),
+        _ => dispatch!(dtype, "uniform", [F32], T => Ok(uniform_of::<T, { 4 * LANES }>(shape, key, stream))),
+    }
+}
+
+fn uniform_of<T: Draw, const N: usize>(shape: &[usize], key: u64, stream: u64) -> Array {
+    fill(
+        shape,
+        key,
+        stream,
+        1,
+        #[inline(always)]
+        |words: &Words| {
+            let mut out = [T::ZERO; N];
+            for w in 0..N / LANES {
+                for l in 0..LANES {
+                    out[w * LANES + l] = T::unit(words, w * T::WORDS, l);
+                }
+            }
+            out
+        },
+    )
+}
+
+/// Numbers of the standard normal distribution, by the Box–Muller transform, which makes two of two.
+pub(crate) fn normal(shape: &[usize], dtype: DType, key: u64, stream: u64) -> Result<Array> {
+    match dtype {
+        DType::F64 => Ok(normal_of::<f64, { 2 * LANES }>(shape, key, stream)),
+        _ => dispatch!(dtype, "normal", [F32], T => Ok(normal_of::<T, { 4 * LANES }>(shape, key, stream))),
+    }
+}
+
+fn normal_of<T: Draw, const N: usize>(shape: &[usize], key: u64, stream: u64) -> Array {
+    fill(
+        shape,
+        key,
+        stream,
+        2,
+        #[inline(always)]
+        |words: &Words| {
+            let mut out = [T::ZERO; N];
+            for pair in 0..N / LANES / 2 {
+                let w = 2 * pair * T::WORDS;
+                for l in 0..LANES {
+                    let radius = (T::positive(words, w, l).log() * T::from_f64(-2.0)).sqrt();
+                    let (sin, cos) = turn(T::unit(words, w + T::WORDS, l));
+                    out[2 * pair * LANES + l] = radius * cos;
+                    out[(2 * pair + 1) * LANES + l] = radius * sin;
+                }
+            }
+            out
+        },
+    )
+}
+
+/// Sine and cosine of `t` turns, for `t` in [0, 1), by their series within an eighth of a turn of a quarter.
+#[inline(always)]
+fn turn<T: Float>(t: T) -> (T, T) {
+    let four = T::from_f64(4.0);
+    let quarter = (t * four + T::from_f64(0.5)).floor();
+    let x = (t - quarter / four) * (T::PI + T::PI);
+    let x2 = x * x;
+    // The series down to the last place of `f64` at an eighth of a turn, by Horner's rule.
+    let (mut sin, mut cos) = (T::ONE, T::ONE);
+    let terms = if T::DTYPE == DType::F32 { 5 } else { 9 };
+    for k in (1..=terms).rev() {
+        let k = 2.0 * k as f64;
+        cos = T::ONE - cos * x2 * T::from_f64(1.0 / (k * (k - 1.0)));
+        sin = T::ONE - sin * x2 * T::from_f64(1.0 / (k * (k + 1.0)));
+    }
+    sin = sin * x;
+    let q = quarter;
+    let (one, two, three) = (T::ONE, T::from_f64(2.0), T::from_f64(3.0));
+    let odd = (q == one) | (q == three);
+    let (s, c) = if odd { (cos, sin) } else { (sin, cos) };
+    (if (q == two) | (q == three) { -s } else { s }, if (q == one) | (q == two) { -c } else { c })
+}
+
+/// Integers uniform in `low..high`, which must not be empty, as elements of `dtype`.
+///
+/// 64 random bits are scaled to the range, so that no value is off by more than one part in `2^64 / (high - low)`.
+pub(crate) fn integers(shape: &[usize], low: i64, high: i64, dtype: DType, key: u64, stream: u64) -> Result<Array> {
+    debug_assert!(low < high);
+    let range = high.wrapping_sub(low) as u64;
+    dispatch!(dtype, "integers", integer, T => Ok(fill(
+        shape,
+        key,
+        stream,
+        2,
+        #[inline(always)]
+        |words: &Words| {
+            let mut out = [T::ZERO; 2 * LANES];
+            for (i, o) in out.iter_mut().enumerate() {
+                let (w, l) = (i / LANES * 2, i % LANES);
+                let bits = u64::from(words[w + 1][l]) << 32 | u64::from(words[w][l]);
+                let scaled = (u128::from(bits) * u128::from(range)) >> 64;
+                *o = T::from_i64(low.wrapping_add(scaled as i64));
+            }
+            out
+        },
+    )))
+}
+
+/// Bools that are true with probability `p`, to the nearest multiple of 2⁻³².
+pub(crate) fn bernoulli(shape: &[usize], p: f64, key: u64, stream: u64) -> Array {
+    let below = (p * (1u64 << 32) as f64).round() as u64;
+    fill(
+        shape,
+        key,
+        stream,
+        1,
+        #[inline(always)]
+        |words: &Words| {
+            let mut out = [false; 4 * LANES];
+            for (i, o) in out.iter_mut().enumerate() {
+                *o = u64::from(words[i / LANES][i % LANES]) < below;
+            }
+            out
+        },
+    )
+}
+
+/// A random order of `0..n` along the last dimension, of size `n`, for every index of the others.
+pub(crate) fn permutations(shape: &[usize], key: u64, stream: u64) -> Array {
+    let n = shape.last().copied().unwrap_or(0);
+    let bits = fill(
+        shape,
+        key,
+        stream,
+        2,
+        #[inline(always)]
+        |words: &Words| {
+            let mut out = [0i64; 2 * LANES];
+            for (i, o) in out.iter_mut().enumerate() {
+                let (w, l) = (i / LANES * 2, i % LANES);
+                *o = (u64::from(words[w + 1][l]) << 32 | u64::from(words[w][l])) as i64;
+            }
+            out
+        },
+    );
+    let bits = bits.as_slice::<i64>().unwrap_or_default();
+    let mut order = vec![0i64; bits.len()];
+    if n > 0 {
+        for (row, bits) in order.chunks_exact_mut(n).zip(bits.chunks_exact(n)) {
+            // Each number takes the place of a random one before it, which moves to the end.
+            for k in 0..n {
+                let j = (u128::from(bits[k] as u64) * (k as u128 + 1)) >> 64;
+                row[k] = row[j as usize];
+                row[j as usize] = k as i64;
+            }
+        }
+    }
+    Array::from_slice(Shape::from_slice(shape), &order)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::strided::testing::read;
+
+    #[test]
+    fn philox_gives_the_known_answers() {
+        // Source: the known-answer vectors of the authors' Random123 library.
+        let ones = u32::MAX;
+        for (counter, key, expected) in [
+            ([0; 4], [0; 2], [0x6627_e8d5, 0xe169_c58d, 0xbc57_ac4c, 0x9b00_dbd8]),
+            ([ones; 4], [ones; 2], [0x408f_276d, 0x41c8_3b0e, 0xa20b_c7c6, 0x6d54_51fd]),
+            (
+                [0x243f_6a88, 0x85a3_08d3, 0x1319_8a2e, 0x0370_7344],
+                [0xa409_3822, 0x299f_31d0],
+                [0xd16c_fe09, 0x94fd_cceb, 0x5001_e420, 0x2412_6ea1],
+            ),
+        ] {
+            let words = philox(key, counter.map(|c| [c; LANES]));
+            assert_eq!(words, expected.map(|w| [w; LANES]));
+        }
+    }
+
+    #[test]
+    fn an_element_depends_on_its_number_alone() {
+        for dtype in [DType::F32, DType::F64] {
+            for draw in [uniform, normal] {
+                let long = read(&draw(&[1000], dtype, 7, 3).unwrap());
+                for n in [0, 1, 31, 32, 33, 64, 65, 999] {
+                    assert_eq!(read(&draw(&[n], dtype, 7, 3).unwrap()), long[..n]);
+                }
+                assert_eq!(read(&draw(&[10, 100], dtype, 7, 3).unwrap()), long);
+                assert_ne!(read(&draw(&[1000], dtype, 7, 4).unwrap()), long);
+                assert_ne!(read(&draw(&[1000], dtype, 8, 3).unwrap()), long);
+            }
+        }
+        assert_eq!(uniform(&[], DType::F32, 1, 1).unwrap().shape(), [0; 0]);
+    }
+
+    /// Mean, variance, and the third and fourth moments about the mean in units of the standard deviation.
+    fn moments(x: &[f64]) -> [f64; 4] {
+        let n = x.len() as f64;
+        let mean = x.iter().sum::<f64>() / n;
+        let about = |p: i32| x.iter().map(|v| (v - mean).powi(p)).sum::<f64>() / n;
+        let variance = about(2);
+        [mean, variance, about(3) / variance.powf(1.5), about(4) / variance.powi(2)]
+    }
+
+    #[test]
+    fn moments_are_those_of_the_distributions() {
+        for dtype in [DType::F32, DType::F64] {
+            let n = 400_000;
+            let u = read(&uniform(&[n], dtype, 1, 2).unwrap());
+            assert!(u.iter().all(|v| (0.0..1.0).contains(v)));
+            for (g, e) in moments(&u).into_iter().zip([0.5, 1.0 / 12.0, 0.0, 1.8]) {
+                assert!((g - e).abs() < 0.01, "{g} {e}");
+            }
+            let z = read(&normal(&[n], dtype, 1, 2).unwrap());
+            for (g, e) in moments(&z).into_iter().zip([0.0, 1.0, 0.0, 3.0]) {
+                assert!((g - e).abs() < 0.03, "{g} {e}");
+            }
+            // Neighbours, pairs of one transform, and squares of these are not correlated.
+            for lag in [1, LANES, 2 * LANES] {
+                let products = z.iter().zip(&z[lag..]).map(|(a, b)| a * b).sum::<f64>() / n as f64;
+                let squares =
+                    z.iter().zip(&z[lag..]).map(|(a, b)| (a * a - 1.0) * (b * b - 1.0)).sum::<f64>() / n as f64;
+                assert!(products.abs() < 0.01 && squares.abs() < 0.02, "{lag}: {products} {squares}");
+            }
+            let share = z.iter().filter(|v| v.abs() < 1.0).count() as f64 / n as f64;
+            assert!((share - 0.6827).abs() < 0.005);
+        }
+    }
+
+    #[test]
+    fn sines_and_cosines_of_turns_are_right() {
+        for k in 0..1000 {
+            let t = k as f64 / 1000.0;
+            let (s, c) = turn(t);
+            let x = t * std::f64::consts::TAU;
+            assert!((s - x.sin()).abs() < 1e-15 && (c - x.cos()).abs() < 1e-15, "{t}");
+            let (s, c) = turn(t as f32);
+            let x = f64::from(t as f32) * std::f64::consts::TAU;
+            assert!((f64::from(s) - x.sin()).abs() < 2e-7 && (f64::from(c) - x.cos()).abs() < 2e-7, "{t}");
+        }
+    }
+
+    #[test]
+    fn integers_fill_their_range_evenly() {
+        for dtype in [DType::U8, DType::I32, DType::I64] {
+            let mut counts = [0; 10];
+            for v in read(&integers(&[100_000], 3, 13, dtype, 5, 0).unwrap()) {
+                counts[v as usize - 3] += 1;
+            }
+            assert!(counts.iter().all(|&c: &i32| (c - 10_000).abs() < 500), "{counts:?}");
+        }
+        let wide = integers(&[100], i64::MIN, i64::MAX, DType::I64, 5, 0).unwrap();
+        assert!(read(&wide).iter().any(|&v| v < -4e18) && read(&wide).iter().any(|&v| v > 4e18));
+    }
+
+    #[test]
+    fn derived_keys_differ() {
+        let mut keys: Vec<u64> = (0..100).flat_map(|k| derive(9, k)).chain(derive(10, 0)).collect();
+        let n = keys.len();
+        keys.sort();
+        keys.dedup();
+        assert_eq!(keys.len(), n);
+    }
+}

@@ -1,0 +1,63 @@
+//! The family of functions of one tensor that are constant wherever they are smooth: no derivative reaches through.
+
+use smallvec::smallvec;
+
+use super::family::vmap_front;
+use crate::array::Array;
+use crate::error::bail;
+use crate::function::op::{Batched, Cotangents, Op, Tangents};
+use crate::function::{Cotangent, OpRef, Outs, Saved, Tangent, VmapInfo};
+use crate::interp::bind1;
+use crate::{Result, Tensor};
+
+/// A function of one tensor without a derivative.
+pub(super) trait Discrete: Clone + Send + Sync + 'static {
+    const NAME: &'static str;
+
+    /// Computes the result.
+    fn kernel(&self, x: &Array) -> Result<Array>;
+
+    /// The same function for lanes along dimension 0 of input and result.
+    fn batched(&self) -> Self;
+}
+
+/// A [`Discrete`] as an operation.
+struct DiscreteOp<K>(K);
+
+/// Applies a [`Discrete`].
+pub(super) fn discrete<K: Discrete>(op: K, x: &Tensor) -> Result<Tensor> {
+    match x.array() {
+        Some(array) => Ok(op.kernel(array)?.into()),
+        None => bind1(&OpRef::new(DiscreteOp(op)), &[x]),
+    }
+}
+
+impl<K: Discrete> Op for DiscreteOp<K> {
+    fn name(&self) -> &str {
+        K::NAME
+    }
+
+    fn is_differentiable(&self) -> bool {
+        false
+    }
+
+    fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
+        Ok(smallvec![self.0.kernel(inputs[0].concrete())?.into()])
+    }
+
+    fn save(&self, _: &[bool], _: &[&Tensor], _: &[Tensor]) -> Result<Saved> {
+        bail!(Internal, "{}: a function without a derivative was asked to save", K::NAME)
+    }
+
+    fn backward(&self, _: &Saved, _: &[bool], _: &[Cotangent]) -> Result<Cotangents> {
+        Ok(smallvec![Cotangent::zero()])
+    }
+
+    fn jvp(&self, _: &Saved, _: &[Tangent]) -> Result<Tangents> {
+        Ok(smallvec![Tangent::zero()])
+    }
+
+    fn vmap(&self, _: &VmapInfo, dims: &[Option<usize>], inputs: &[&Tensor]) -> Result<Batched> {
+        vmap_front(&OpRef::new(DiscreteOp(self.0.batched())), dims, inputs)
+    }
+}

@@ -1,5 +1,0 @@
-//! Matrix products.
-
-use super::table::OpInfo;
-
-pub(super) static OPS: &[OpInfo] = &[];

@@ -1,0 +1,245 @@
+//! Variances and standard deviations.
+
+use super::family::{Unary, linear, unary};
+use super::reduce::{Sum, dims_errors, divide, to_float};
+use super::reduction::{Over, Reduction, naive_reduce, reduction, reshaped};
+use super::table::{ErrorSample, Kink, Naive, Sample, ops, sample_tensor};
+use crate::array::Array;
+use crate::dtype::dispatch;
+use crate::kernels::math::Float;
+use crate::kernels::{map, reduce};
+use crate::{Result, Tensor};
+
+ops! { OPS;
+    /// The unbiased variance of all elements, as a 0-d tensor: the sum of squared deviations from the mean, divided
+    /// by one less than the number of elements.
+    ///
+    /// # Shapes
+    /// NaN for fewer than two elements.
+    ///
+    /// # Dtypes
+    /// Floats; integers and bools become `f32`.
+    ///
+    /// # Derivative
+    /// `2 (x - mean) / (n - 1)`.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::Tensor;
+    /// assert_eq!(Tensor::from([1.0, 2.0, 3.0]).var()?.item::<f64>()?, 1.0);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    fn var(&self) -> Result<Tensor> = var_all { samples: var_samples };
+
+    /// The variance over `dims`, all of them if the list is empty: the sum of squared deviations from the mean,
+    /// divided by `n - correction` for `n` elements.
+    ///
+    /// # Shapes
+    /// The dimensions are removed, or kept with size 1 if `keepdim`. A divisor below 1 counts as 0, which gives NaN
+    /// or infinity.
+    ///
+    /// # Dtypes
+    /// Floats; integers and bools become `f32`.
+    ///
+    /// # Derivative
+    /// `2 (x - mean) / (n - correction)`.
+    ///
+    /// # Errors
+    /// `Dim` if a dimension is out of range or given twice.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::Tensor;
+    /// let x = Tensor::from([[1.0, 3.0], [2.0, 2.0]]);
+    /// assert_eq!(x.var_dims(&[1], 1, false)?.to_vec::<f64>()?, [2.0, 0.0]);
+    /// assert_eq!(x.var_dims(&[1], 0, false)?.to_vec::<f64>()?, [1.0, 0.0]);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    ///
+    /// # Source
+    /// `correction` is that of the Python array API standard: 1 for the unbiased estimate (Bessel), 0 for the variance
+    /// of a population.
+    fn var_dims(&self, dims: &[isize], correction: usize, keepdim: bool) -> Result<Tensor> = var_dims {
+        samples: var_dims_samples, errors: var_dims_errors
+    };
+
+    /// The square root of the unbiased variance of all elements, as a 0-d tensor.
+    ///
+    /// # Shapes
+    /// NaN for fewer than two elements.
+    ///
+    /// # Dtypes
+    /// Floats; integers and bools become `f32`.
+    ///
+    /// # Derivative
+    /// `(x - mean) / ((n - 1) std)`. Where all elements are equal it is 0, the value that the symmetry of the kink
+    /// singles out, and so are the higher ones; [`var`](Tensor::var) is smooth there.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::Tensor;
+    /// assert_eq!(Tensor::from([1.0, 3.0, 5.0]).std()?.item::<f64>()?, 2.0);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    fn std(&self) -> Result<Tensor> = std_all { samples: std_samples, kinks: std_kinks };
+
+    /// The standard deviation over `dims`, all of them if the list is empty: the square root of
+    /// [`var_dims`](Tensor::var_dims).
+    ///
+    /// # Shapes
+    /// The dimensions are removed, or kept with size 1 if `keepdim`. A divisor below 1 counts as 0, which gives NaN
+    /// or infinity.
+    ///
+    /// # Dtypes
+    /// Floats; integers and bools become `f32`.
+    ///
+    /// # Derivative
+    /// `(x - mean) / ((n - correction) std)`, and 0 where all elements are equal; see [`std`](Tensor::std).
+    ///
+    /// # Errors
+    /// `Dim` if a dimension is out of range or given twice.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::Tensor;
+    /// let x = Tensor::from([[1.0, 3.0], [2.0, 2.0]]);
+    /// assert_eq!(x.std_dims(&[1], 0, false)?.to_vec::<f64>()?, [1.0, 0.0]);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    fn std_dims(&self, dims: &[isize], correction: usize, keepdim: bool) -> Result<Tensor> = std_dims {
+        samples: std_dims_samples, errors: std_dims_errors
+    };
+}
+
+/// The variance, or its square root.
+#[derive(Clone)]
+struct Var<const ROOT: bool> {
+    correction: usize,
+}
+
+impl<const ROOT: bool> Reduction for Var<ROOT> {
+    const NAME: &'static str = if ROOT { "std" } else { "var" };
+    const READS_OUTPUT: bool = ROOT;
+
+    fn kernel(&self, x: &Array, over: &Over) -> Result<Array> {
+        let divisor = over.count(x.shape()).saturating_sub(self.correction);
+        dispatch!(x.dtype(), Self::NAME, float, T => variance::<T>(x, over, divisor, ROOT))
+    }
+
+    fn weights(&self, x: &Tensor, y: &Tensor, over: &Over) -> Result<Tensor> {
+        let divisor = over.count(x.shape()).saturating_sub(self.correction) as f64;
+        let deviation = x.sub(linear(Sum::<true>(over.keeping()), x)?)?;
+        if ROOT { deviation.mul(unary::<InverseOrZero>(y)?.div(divisor)?) } else { deviation.mul(2.0 / divisor) }
+    }
+}
+
+fn variance<T: Float>(x: &Array, over: &Over, divisor: usize, root: bool) -> Result<Array> {
+    let mean = reshaped(&divide(reduce::sum(x, &over.dims)?, over.count(x.shape()))?, &over.kept(x.shape()));
+    let squares = map::zip::<T, T, T>(x, &mean, x.shape(), |x, m| (x - m) * (x - m));
+    let y = divide(reduce::sum(&squares, &over.dims)?, divisor)?;
+    Ok(if root { map::map::<T, T>(&y, |v| v.sqrt()) } else { y })
+}
+
+/// `1 / x`, and 0 at 0, with all its derivatives.
+struct InverseOrZero;
+
+impl Unary for InverseOrZero {
+    const NAME: &'static str = "std_backward";
+    const READS_INPUT: bool = false;
+    const READS_OUTPUT: bool = true;
+    fn kernel(x: &Array) -> Result<Array> {
+        dispatch!(x.dtype(), "std", float, T => Ok(map::map::<T, T>(x, |v| if v == 0.0 { 0.0 } else { 1.0 / v })))
+    }
+    fn derivative(d: &Tensor, _: &Tensor, y: &Tensor) -> Result<Tensor> {
+        d.mul(y.mul(y)?.neg()?)
+    }
+}
+
+fn var_all(x: &Tensor) -> Result<Tensor> {
+    reduction(Var::<false> { correction: 1 }, Over::all(x.rank()), &to_float(x)?)
+}
+
+fn var_dims(x: &Tensor, dims: &[isize], correction: usize, keepdim: bool) -> Result<Tensor> {
+    reduction(Var::<false> { correction }, Over::new("var_dims", x, dims, keepdim)?, &to_float(x)?)
+}
+
+fn std_all(x: &Tensor) -> Result<Tensor> {
+    reduction(Var::<true> { correction: 1 }, Over::all(x.rank()), &to_float(x)?)
+}
+
+fn std_dims(x: &Tensor, dims: &[isize], correction: usize, keepdim: bool) -> Result<Tensor> {
+    reduction(Var::<true> { correction }, Over::new("std_dims", x, dims, keepdim)?, &to_float(x)?)
+}
+
+fn naive_variance(x: &[f64], correction: usize) -> f64 {
+    let mean = x.iter().sum::<f64>() / x.len() as f64;
+    x.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (x.len() - correction) as f64
+}
+
+type Call = fn(&Tensor, &[isize], usize, bool) -> Result<Tensor>;
+
+fn moment_samples(call: Call, of_variance: fn(f64) -> f64) -> Vec<Sample> {
+    let cases: &[(&'static [usize], &'static [isize], &'static [usize], usize, bool)] = &[
+        (&[2, 3, 2], &[1], &[1], 1, false),
+        (&[2, 3, 2], &[-1, 0], &[0, 2], 0, false),
+        (&[4, 2], &[0], &[0], 2, true),
+        (&[2, 3], &[], &[0, 1], 1, true),
+        (&[0, 2], &[1], &[1], 1, false),
+    ];
+    cases
+        .iter()
+        .map(|&(shape, dims, resolved, correction, keepdim)| {
+            let label =
+                format!("{dims:?} of {shape:?} correction {correction}{}", if keepdim { " keepdim" } else { "" });
+            Sample::one(label, [sample_tensor(shape, -1.0, 1.0, 1)], move |x| call(&x[0], dims, correction, keepdim))
+                .reference(move |x| {
+                    vec![naive_reduce(&x[0], resolved, keepdim, |x| of_variance(naive_variance(x, correction)))]
+                })
+        })
+        .collect()
+}
+
+fn total_samples(call: fn(&Tensor) -> Result<Tensor>, of_variance: fn(f64) -> f64) -> Vec<Sample> {
+    [&[2usize, 3][..], &[5]]
+        .into_iter()
+        .map(|shape| {
+            Sample::one(format!("{shape:?}"), [sample_tensor(shape, -1.0, 1.0, 1)], move |x| call(&x[0])).reference(
+                move |x| vec![Naive { shape: vec![], data: vec![of_variance(naive_variance(&x[0].data, 1))] }],
+            )
+        })
+        .collect()
+}
+
+fn var_samples() -> Vec<Sample> {
+    let mut samples = total_samples(Tensor::var, |v| v);
+    samples.push(
+        Sample::one("one element", [Tensor::from(2.0)], |x| x[0].var())
+            .reference(|_| vec![Naive { shape: vec![], data: vec![f64::NAN] }])
+            .special(),
+    );
+    samples
+}
+
+fn var_dims_samples() -> Vec<Sample> {
+    moment_samples(Tensor::var_dims, |v| v)
+}
+
+fn var_dims_errors() -> Vec<ErrorSample> {
+    dims_errors(|x, dims, keepdim| x.var_dims(dims, 1, keepdim))
+}
+
+fn std_samples() -> Vec<Sample> {
+    total_samples(Tensor::std, f64::sqrt)
+}
+
+fn std_dims_samples() -> Vec<Sample> {
+    moment_samples(Tensor::std_dims, f64::sqrt)
+}
+
+fn std_dims_errors() -> Vec<ErrorSample> {
+    dims_errors(|x, dims, keepdim| x.std_dims(dims, 1, keepdim))
+}
+
+fn std_kinks() -> Vec<Kink> {
+    vec![Kink::new("equal elements", Tensor::from([2.0, 2.0, 2.0]), [0.0; 3], Tensor::std)]
+}

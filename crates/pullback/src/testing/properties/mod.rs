@@ -1,0 +1,159 @@
+//! What must hold for every operation: one function per property, which checks one sample.
+
+mod batching;
+mod derivatives;
+mod layouts;
+mod values;
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::close::{Failure, Outcome, fail};
+use super::lanes::directions;
+use super::table::Sample;
+use crate::{DType, Result, Tensor, jvp, vjp};
+
+/// Something that must hold for every operation, built in or a user's.
+#[derive(Clone, Copy)]
+pub struct Property {
+    /// The name, a sentence: `vjp_is_transpose_of_jvp`.
+    pub name: &'static str,
+    /// What it says.
+    pub about: &'static str,
+    /// Whether it is about derivatives, and so holds for differentiable samples only.
+    pub derivatives: bool,
+    check: fn(&Sample) -> Outcome,
+}
+
+impl fmt::Debug for Property {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+impl Property {
+    /// Checks one sample: `Err` says what was found instead. A panic inside counts as a violation.
+    ///
+    /// Samples that are not differentiable satisfy every property about derivatives.
+    pub fn check(&self, sample: &Sample) -> std::result::Result<(), String> {
+        if self.derivatives && !sample.differentiable {
+            return Ok(());
+        }
+        match catch_unwind(AssertUnwindSafe(|| (self.check)(sample))) {
+            Ok(outcome) => outcome.map_err(|f| f.0),
+            Err(panic) => {
+                let text = panic.downcast_ref::<String>().map(String::as_str);
+                let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+                Err(format!("panicked: {text}"))
+            }
+        }
+    }
+}
+
+/// Every property, those that explain the others first.
+pub fn properties() -> &'static [Property] {
+    PROPERTIES
+}
+
+/// Writes the table of properties from their functions and sentences.
+macro_rules! table {
+    ($($module:ident { $($about:literal $derivatives:literal $name:ident;)* })*) => {
+        static PROPERTIES: &[Property] = &[$($(Property {
+            name: stringify!($name),
+            about: $about,
+            derivatives: $derivatives,
+            check: $module::$name,
+        }),*),*];
+    };
+}
+table! {
+    values {
+        "calls and derivatives are the same every time" false repeats_exactly;
+        "no call changes its inputs, or results that somebody holds" false inputs_unchanged;
+        "in f32 everything is what it is in f64, up to rounding, and has dtype f32" false f32_agrees_with_f64;
+    }
+    layouts {
+        "views, steps, reversals and repetitions in memory change nothing" false layouts;
+        "nor do they change derivatives" true layouts_of_derivatives;
+    }
+    derivatives {
+        "every rule exists and returns what it must" true rules_fit;
+        "forward mode agrees with central differences" true jvp_matches_differences;
+        "reverse mode is the transpose of forward mode" true vjp_is_transpose_of_jvp;
+        "both rules are linear in what they are given" true rules_are_linear;
+        "derivatives by one input, or of one output, are parts of the whole" true parts_agree;
+        "`jacrev`, `jacfwd` and single cotangents give one Jacobian" true jacobians_agree;
+        "second derivatives agree in all four nestings and with differences" true second_order;
+    }
+    batching {
+        "`vmap` gives what a loop over the lanes gives" false vmap_is_loop;
+        "and with the dtypes of the loop when the inputs have several" false vmap_keeps_dtypes;
+        "`vmap` in `vmap` gives what two loops give" false nested_vmap;
+        "`vmap` of reverse mode gives what a loop gives" true vmap_of_grad;
+        "reverse mode through `vmap` gives the gradients of the lanes" true grad_of_vmap;
+        "`vmap` of forward mode gives what a loop gives" true vmap_of_jvp;
+        "forward mode through `vmap` gives the tangents of the lanes" true jvp_of_vmap;
+        "`vmap` of second derivatives gives what a loop gives, in all four nestings" true vmap_of_second_order;
+    }
+}
+
+/// The differentiable part of a sample: a function from its f64 inputs to its floating outputs.
+struct Part<'a> {
+    sample: &'a Sample,
+    /// The inputs that are differentiated.
+    which: Vec<usize>,
+    /// The outputs that carry a derivative.
+    outs: Vec<usize>,
+    /// Those outputs, at the sample itself.
+    y: Vec<Tensor>,
+}
+
+impl<'a> Part<'a> {
+    fn of(sample: &'a Sample) -> std::result::Result<Part<'a>, Failure> {
+        Part::with_dtype(sample, DType::F64)
+    }
+
+    fn with_dtype(sample: &'a Sample, dtype: DType) -> std::result::Result<Part<'a>, Failure> {
+        let which: Vec<usize> = (0..sample.inputs.len()).filter(|&k| sample.inputs[k].dtype() == dtype).collect();
+        let all = (sample.call)(&sample.inputs)?;
+        let outs: Vec<usize> = (0..all.len()).filter(|&k| all[k].dtype().is_float()).collect();
+        if which.is_empty() || outs.is_empty() {
+            fail!("a differentiable sample needs an {dtype} input and a floating output");
+        }
+        let y = outs.iter().map(|&k| all[k].clone()).collect();
+        Ok(Part { sample, which, outs, y })
+    }
+
+    /// The inputs that are differentiated, among all of them.
+    fn pick(&self, inputs: &[Tensor]) -> Vec<Tensor> {
+        self.which.iter().map(|&k| inputs[k].clone()).collect()
+    }
+
+    /// The outputs, at `inputs` with those that are differentiated replaced by `x`.
+    fn eval(&self, inputs: &[Tensor], x: &[Tensor]) -> Result<Vec<Tensor>> {
+        let mut all = inputs.to_vec();
+        for (&k, t) in self.which.iter().zip(x) {
+            all[k] = t.clone();
+        }
+        let y = (self.sample.call)(&all)?;
+        Ok(self.outs.iter().map(|&k| y[k].clone()).collect())
+    }
+
+    /// The cotangents of the inputs.
+    fn vjp(&self, inputs: &[Tensor], g: &[Tensor]) -> Result<Vec<Tensor>> {
+        vjp(|x: &Vec<Tensor>| self.eval(inputs, x), &self.pick(inputs))?.1.call(&g.to_vec())
+    }
+
+    /// The tangents of the outputs.
+    fn jvp(&self, inputs: &[Tensor], t: &[Tensor]) -> Result<Vec<Tensor>> {
+        Ok(jvp(|x: &Vec<Tensor>| self.eval(inputs, x), &self.pick(inputs), &t.to_vec())?.1)
+    }
+
+    fn cotangents(&self, seed: u64) -> Result<Vec<Tensor>> {
+        directions(&self.y, seed)
+    }
+
+    fn tangents(&self, seed: u64) -> Result<Vec<Tensor>> {
+        directions(self.which.iter().map(|&k| &self.sample.inputs[k]), seed)
+    }
+}

@@ -1,0 +1,29 @@
+//! User-defined operations: what each method is given, what is checked, and that the rules a user wrote are the rules
+//! that run, under every transform.
+
+mod cases;
+mod contract;
+mod errors;
+
+use pullback::{Result, Tensor};
+
+pub fn value(t: &Tensor) -> f64 {
+    t.item::<f64>().expect("a 0-d f64 tensor")
+}
+
+pub fn values(t: &Tensor) -> Vec<f64> {
+    t.to_vec::<f64>().expect("an f64 tensor")
+}
+
+#[track_caller]
+pub fn close(got: &[f64], want: &[f64]) {
+    assert_eq!(got.len(), want.len(), "got {got:?}, want {want:?}");
+    for (g, w) in got.iter().zip(want) {
+        assert!((g - w).abs() <= 1e-8 * w.abs().max(1.0), "got {got:?}, want {want:?}");
+    }
+}
+
+/// The derivative of a scalar function by forward mode, as a function again.
+pub fn forward(f: impl Fn(&Tensor) -> Result<Tensor>) -> impl Fn(&Tensor) -> Result<Tensor> {
+    move |x| Ok(pullback::jvp(&f, x, &Tensor::from(1.0))?.1)
+}
