@@ -8,9 +8,11 @@ mod plain;
 mod small;
 mod vector;
 
+use std::ops::Range;
+
 use faer::linalg::matmul::matmul as faer_matmul;
 use faer::{Accum, MatMut, MatRef, Par};
-use fearless_simd::SimdFloatElement;
+use fearless_simd::{Simd, SimdFloat, SimdFloatElement, f32x4, f32x8, f64x2, f64x4};
 
 use super::reduce::Number;
 use super::strided::{In, Loop, Nest, Out, output};
@@ -21,9 +23,22 @@ use crate::shape::{Shape, broadcast};
 use crate::{Result, error::bail};
 
 /// A floating element: ours, fearless_simd's and faer's.
-pub(crate) trait Real: Number + SimdFloatElement + faer::traits::ComplexField {}
-impl Real for f32 {}
-impl Real for f64 {}
+pub(crate) trait Real: Number + SimdFloatElement + faer::traits::ComplexField {
+    /// A vector of 32 bytes.
+    type Half<S: Simd>: SimdFloat<S, Element = Self>;
+    /// A vector of 16 bytes.
+    type Quarter<S: Simd>: SimdFloat<S, Element = Self>;
+}
+
+impl Real for f32 {
+    type Half<S: Simd> = f32x8<S>;
+    type Quarter<S: Simd> = f32x4<S>;
+}
+
+impl Real for f64 {
+    type Half<S: Simd> = f64x4<S>;
+    type Quarter<S: Simd> = f64x2<S>;
+}
 
 /// One product `c[m,n] = a[m,k] b[k,n]` with the steps of rows and columns; those of `c` are `c_row` and 1.
 #[derive(Clone, Copy, Debug)]
@@ -44,9 +59,9 @@ pub(crate) fn matmul(a: &Array, b: &Array) -> Result<Array> {
         bail!(Shape, "matmul: the leading dimensions do not broadcast, got lhs {} and rhs {}", a.ty(), b.ty());
     };
     if a.dtype().is_float() {
-        dispatch!(a.dtype(), "matmul", float, T => Ok(batched::<T>(a, b, batch, FLOPS_PER_NANO_8 / size_of::<T>(), one::<T>)))
+        dispatch!(a.dtype(), "matmul", float, T => Ok(batched::<T>(a, b, batch, FLOPS_PER_NANO_8 / size_of::<T>(), floating::<T>)))
     } else {
-        dispatch!(a.dtype(), "matmul", integer, T => Ok(batched::<T>(a, b, batch, 1, plain::product::<T>)))
+        dispatch!(a.dtype(), "matmul", integer, T => Ok(batched::<T>(a, b, batch, 1, plain::products::<T>)))
     }
 }
 
@@ -55,7 +70,32 @@ const FLOPS_PER_NANO_8: usize = 320;
 /// Floating operations below which a product is not split.
 const SPLIT: usize = 1_500_000;
 
-type Kernel<T> = unsafe fn(Product, *const T, *const T, *mut T);
+/// Products of one shape: where the operands start, and the loops that step through the batch.
+#[derive(Clone, Copy)]
+struct Batch<'a, T> {
+    product: Product,
+    nest: &'a Nest<2>,
+    a: In<T>,
+    b: In<T>,
+    c: Out<T>,
+    /// How far the results lie apart.
+    c_step: usize,
+}
+
+impl<T: Element> Batch<'_, T> {
+    /// Calls `f` with the addresses of the operands and the result of each product in `range`.
+    #[inline(always)]
+    fn each(self, range: Range<usize>, mut f: impl FnMut(*const T, *const T, *mut T)) {
+        self.nest.walk(
+            range,
+            #[inline(always)]
+            |i, [a, b]| f(self.a.at(a), self.b.at(b), self.c.at(i * self.c_step)),
+        );
+    }
+}
+
+/// Computes a range of a batch on this thread.
+type Kernel<T> = unsafe fn(Batch<'_, T>, Range<usize>);
 
 fn batched<T: Element>(a: &Array, b: &Array, batch: Shape, flops_per_nano: usize, kernel: Kernel<T>) -> Array {
     let (ra, rb) = (a.rank(), b.rank());
@@ -73,8 +113,7 @@ fn batched<T: Element>(a: &Array, b: &Array, batch: Shape, flops_per_nano: usize
         Some(k) if x.shape()[k] != 1 => x.strides()[k],
         _ => 0,
     };
-    let loops: Vec<_> = (0..batch.len()).map(|d| Loop { size: batch[d], steps: [step(a, d), step(b, d)] }).collect();
-    let mut nest = Nest::new(loops);
+    let mut nest = Nest::new((0..batch.len()).map(|d| Loop { size: batch[d], steps: [step(a, d), step(b, d)] }));
     // A batch that only `a` has is more rows of one product.
     while let Some(&Loop { size, steps: [step_a, 0] }) = nest.loops.last() {
         if product.m == 1 {
@@ -86,44 +125,34 @@ fn batched<T: Element>(a: &Array, b: &Array, batch: Shape, flops_per_nano: usize
         nest.loops.pop();
     }
 
-    let (a, b) = (In::<T>::of(a), In::<T>::of(b));
-    let count = nest.len();
-    let size = product.m * n;
-    let flops = 2 * product.m * n * k;
+    let (m, count) = (product.m, nest.len());
+    let flops = 2 * m * n * k;
     let write = |c: Out<T>| {
-        if count > 1 && (count >= 8 || flops < SPLIT) {
-            split(count, 1, count * (flops / flops_per_nano + 10), |range| {
-                nest.walk(range, |i, [at_a, at_b]| {
-                    // SAFETY: the offsets are those of matrices of `a` and `b`; result `i` is ours.
-                    unsafe { kernel(product, a.at(at_a), b.at(at_b), c.at(i * size)) }
-                });
-            });
-            return;
+        let all = Batch { product, nest: &nest, a: In::of(a), b: In::of(b), c, c_step: m * n };
+        if flops < SPLIT || count >= 8 {
+            let nanos = count * (flops / flops_per_nano + 10);
+            // SAFETY: the addresses are those of matrices of `a` and `b`; the results of the range are ours.
+            return split(count, 1, nanos, |range| unsafe { kernel(all, range) });
         }
-        nest.walk(0..count, |i, [at_a, at_b]| {
-            if flops < SPLIT {
-                // SAFETY: as above.
-                return unsafe { kernel(product, a.at(at_a), b.at(at_b), c.at(i * size)) };
-            }
-            let by_rows = product.m >= n;
-            let (len, grain) = if by_rows { (product.m, 16) } else { (n, 64) };
+        for i in 0..count {
+            let by_rows = m >= n;
+            let (len, grain) = if by_rows { (m, 16) } else { (n, 64) };
             split(len, grain, flops / flops_per_nano, |range| {
-                let (start, step) = (range.start as isize, range.len());
-                let mut part = product;
-                // SAFETY: the part of the rows or columns of the operands that makes our part of result `i`.
-                unsafe {
-                    if by_rows {
-                        part.m = step;
-                        let c = c.at(i * size + range.start * n);
-                        kernel(part, a.at(at_a + start * product.a[0]), b.at(at_b), c);
-                    } else {
-                        part.n = step;
-                        let c = c.at(i * size + range.start);
-                        kernel(part, a.at(at_a), b.at(at_b + start * product.b[1]), c);
-                    }
+                let start = range.start as isize;
+                let mut part = all;
+                if by_rows {
+                    part.product.m = range.len();
+                    part.a = all.a.plus(start * product.a[0]);
+                    part.c = all.c.plus(range.start * n);
+                } else {
+                    part.product.n = range.len();
+                    part.b = all.b.plus(start * product.b[1]);
+                    part.c = all.c.plus(range.start);
                 }
+                // SAFETY: the part of the rows or columns of the operands that makes our part of result `i`.
+                unsafe { kernel(part, i..i + 1) }
             });
-        });
+        }
     };
     // SAFETY: every product writes its whole part of the result, and the parts cover it.
     unsafe { output(shape, write) }
@@ -132,21 +161,22 @@ fn batched<T: Element>(a: &Array, b: &Array, batch: Shape, flops_per_nano: usize
 /// Products of up to this many multiplications keep to the small kernel.
 const SMALL: usize = 64 * 64 * 64;
 
-/// One floating product on this thread.
+/// Floating products on this thread.
 ///
 /// # Safety
-/// The operands must be valid for reading and the result for writing, with the steps of `p`.
-unsafe fn one<T: Real>(p: Product, a: *const T, b: *const T, c: *mut T) {
+/// The operands must be valid for reading and the results for writing, with the steps of the batch.
+unsafe fn floating<T: Real>(batch: Batch<'_, T>, range: Range<usize>) {
+    let p = batch.product;
     // SAFETY: the caller vouches for the operands.
     unsafe {
         if p.k == 1 {
-            vector::outer(p, a, b, c);
+            vector::outers(batch, range);
         } else if p.m == 1 || (p.n == 1 && p.c_row == 1) {
-            vector::product(p, a, b, c);
+            vector::products(batch, range);
         } else if p.m * p.k * p.n <= SMALL {
-            small::product(p, a, b, c);
+            small::products(batch, range);
         } else {
-            large(p, a, b, c);
+            batch.each(range, |a, b, c| large(p, a, b, c));
         }
     }
 }
@@ -154,7 +184,7 @@ unsafe fn one<T: Real>(p: Product, a: *const T, b: *const T, c: *mut T) {
 /// One product by faer, on this thread.
 ///
 /// # Safety
-/// As for [`one`].
+/// As for [`floating`].
 unsafe fn large<T: Real>(p: Product, a: *const T, b: *const T, c: *mut T) {
     // SAFETY: the caller vouches for the operands.
     let (a, b, c) = unsafe {
