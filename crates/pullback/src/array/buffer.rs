@@ -343,4 +343,15 @@ mod tests {
         .join()
         .unwrap();
     }
+
+    #[test]
+    fn live_bytes_follow_blocks_across_threads() {
+        // Other tests run meanwhile, but none holds this much.
+        let much = 64 << 20;
+        let before = live_bytes();
+        let block = std::thread::spawn(move || Buffer::uninit(much)).join().unwrap();
+        assert!(live_bytes() + much / 4 >= before + much);
+        drop(block);
+        assert!(live_bytes() < before + much / 4);
+    }
 }

@@ -3,7 +3,7 @@
 mod buffer;
 mod view;
 
-use std::mem::{MaybeUninit, size_of};
+use std::mem::MaybeUninit;
 use std::sync::Arc;
 
 use buffer::Buffer;
@@ -56,21 +56,10 @@ fn copy_of<T: Copy>(list: &SmallVec<[T; 6]>) -> SmallVec<[T; 6]> {
     unsafe { std::ptr::read(list) }
 }
 
-/// The strides and the number of elements of a row-major array.
+/// A list as long as `shape` whose inline part is `fill`, for ranks that need no heap.
 #[inline(always)]
-fn row_major(shape: &[usize]) -> (Strides, usize) {
-    let mut strides = if shape.len() <= 6 {
-        SmallVec::from_buf_and_len([1; 6], shape.len())
-    } else {
-        SmallVec::from_elem(1, shape.len())
-    };
-    let (mut step, mut len) = (1isize, 1usize);
-    for (s, &n) in strides.iter_mut().zip(shape).rev() {
-        *s = step;
-        step = step.wrapping_mul(n.max(1) as isize);
-        len *= n;
-    }
-    (strides, len)
+fn list<T: Copy>(len: usize, fill: T) -> SmallVec<[T; 6]> {
+    if len <= 6 { SmallVec::from_buf_and_len([fill; 6], len) } else { SmallVec::from_elem(fill, len) }
 }
 
 impl Inner {
@@ -99,31 +88,57 @@ impl Array {
     ///
     /// # Safety
     /// `fill` must initialise every element of the slice that it is given.
-    #[inline]
-    pub(crate) unsafe fn build<T: Element>(shape: Shape, fill: impl FnOnce(&mut [MaybeUninit<T>])) -> Array {
-        let (strides, len) = row_major(&shape);
-        let bytes = len * size_of::<T>();
-        let inline = Storage::Inline(Inline([MaybeUninit::uninit(); INLINE_BYTES]));
-        let array =
-            Inner { shape, strides, offset: 0, len, dtype: T::DTYPE, contiguous: true, storage: inline }.share();
-        // SAFETY: nobody else has the array yet, and the pointer is good for writing the whole of it.
-        let storage = unsafe { &mut (*Arc::as_ptr(&array.0).cast_mut()).storage };
-        let start = match storage {
-            Storage::Inline(inline) if bytes <= INLINE_BYTES => inline.0.as_mut_ptr().cast(),
-            _ => {
-                let mut buffer = Buffer::uninit(bytes);
-                let start = buffer.as_mut_ptr();
-                *storage = Storage::Shared(Arc::new(buffer));
-                start.cast()
-            }
-        };
-        // SAFETY: both kinds of storage are aligned for every element type and have room for `len` elements.
-        fill(unsafe { std::slice::from_raw_parts_mut(start, len) });
+    #[inline(always)]
+    pub(crate) unsafe fn build<T: Element>(
+        shape: impl AsRef<[usize]>,
+        fill: impl FnOnce(&mut [MaybeUninit<T>]),
+    ) -> Array {
+        let (array, start, len) = Array::uninit(shape.as_ref(), T::DTYPE);
+        // SAFETY: the storage is new, aligned for every element type, and has room for `len` elements.
+        fill(unsafe { std::slice::from_raw_parts_mut(start.cast(), len) });
         array
     }
 
+    /// A new row-major array, the address of its elements, and their number. Not generic, so that there is one copy.
+    #[inline(never)]
+    fn uninit(shape: &[usize], dtype: DType) -> (Array, *mut u8, usize) {
+        let array = Arc::<Inner>::new_uninit();
+        let place = Arc::as_ptr(&array).cast_mut().cast::<Inner>();
+        // Everything is written where it stays: copying what was just written piece by piece would stall.
+        // SAFETY: the allocation is new and nobody else has it; every field is written before it is read, and all are
+        // by the time of `assume_init`. If the buffer cannot be had, the allocation leaks.
+        unsafe {
+            (&raw mut (*place).shape).write(list(shape.len(), 0));
+            (&raw mut (*place).strides).write(list(shape.len(), 1));
+            let (sizes, strides) = (&mut (*place).shape, &mut (*place).strides);
+            let (mut step, mut len) = (1isize, 1usize);
+            for ((size, stride), &n) in sizes.iter_mut().zip(strides).zip(shape).rev() {
+                *size = n;
+                *stride = step;
+                step = step.wrapping_mul(n.max(1) as isize);
+                len *= n;
+            }
+            (&raw mut (*place).offset).write(0);
+            (&raw mut (*place).len).write(len);
+            (&raw mut (*place).dtype).write(dtype);
+            (&raw mut (*place).contiguous).write(true);
+            let bytes = len * dtype.size();
+            let storage = &raw mut (*place).storage;
+            if bytes <= INLINE_BYTES {
+                storage.write(Storage::Inline(Inline([MaybeUninit::uninit(); INLINE_BYTES])));
+            } else {
+                storage.write(Storage::Shared(Arc::new(Buffer::uninit(bytes))));
+            }
+            let start = match &mut *storage {
+                Storage::Inline(inline) => inline.0.as_mut_ptr().cast(),
+                Storage::Shared(buffer) => buffer.as_ptr().cast_mut(),
+            };
+            (Array(array.assume_init()), start, len)
+        }
+    }
+
     /// A contiguous array with every element equal to `value`.
-    pub(crate) fn full<T: Element>(shape: Shape, value: T) -> Array {
+    pub(crate) fn full<T: Element>(shape: impl AsRef<[usize]>, value: T) -> Array {
         // SAFETY: every element is written.
         unsafe {
             Array::build(shape, |out| {
@@ -133,7 +148,8 @@ impl Array {
     }
 
     /// A contiguous array with a copy of `data`, which must have as many elements as `shape`.
-    pub(crate) fn from_slice<T: Element>(shape: Shape, data: &[T]) -> Array {
+    pub(crate) fn from_slice<T: Element>(shape: impl AsRef<[usize]>, data: &[T]) -> Array {
+        let shape = shape.as_ref();
         assert_eq!(shape.iter().product::<usize>(), data.len());
         // SAFETY: the lengths agree, so every element is written.
         unsafe {

@@ -5,7 +5,6 @@ use super::map::map;
 use crate::DType;
 use crate::array::Array;
 use crate::dtype::{Element, Scalar};
-use crate::shape::Shape;
 
 /// The elements converted to another dtype by the rules of [`Element`]; the array itself if it has that dtype.
 pub(crate) fn cast(x: &Array, to: DType) -> Array {
@@ -34,13 +33,13 @@ fn convert<A: Element, B: Element>(x: &Array) -> Array {
 
 /// An array of `shape` with every element equal to `value`, converted to `dtype`.
 pub(crate) fn full(shape: &[usize], value: Scalar, dtype: DType) -> Array {
-    any_dtype!(dtype, T => Array::full::<T>(Shape::from_slice(shape), T::from_scalar(value)))
+    any_dtype!(dtype, T => Array::full::<T>(shape, T::from_scalar(value)))
 }
 
 /// The `n` values `start + k·step`, computed in integers if both are, else in `f64`.
 pub(crate) fn arange(start: Scalar, step: Scalar, n: usize, dtype: DType) -> Array {
     any_dtype!(dtype, T => {
-        let shape = Shape::from_slice(&[n]);
+        let shape = [n];
         match (start, step) {
             (Scalar::Float(_), _) | (_, Scalar::Float(_)) => {
                 let (a, s) = (start.to_f64(), step.to_f64());
@@ -57,7 +56,7 @@ pub(crate) fn arange(start: Scalar, step: Scalar, n: usize, dtype: DType) -> Arr
 /// The `rows × cols` array with ones on the diagonal `offset` columns to the right of the main one.
 pub(crate) fn eye(rows: usize, cols: usize, offset: isize, dtype: DType) -> Array {
     any_dtype!(dtype, T => {
-        let mut out = Array::full::<T>(Shape::from_slice(&[rows, cols]), T::ZERO);
+        let mut out = Array::full::<T>([rows, cols], T::ZERO);
         if let Some(data) = out.as_mut_slice::<T>() {
             for i in 0..rows {
                 let j = i as isize + offset;
@@ -71,7 +70,7 @@ pub(crate) fn eye(rows: usize, cols: usize, offset: isize, dtype: DType) -> Arra
 }
 
 /// An array whose `k`-th element in row-major order is `f(k)`.
-pub(crate) fn generate<T: Element>(shape: Shape, f: impl Fn(usize) -> T) -> Array {
+pub(crate) fn generate<T: Element>(shape: impl AsRef<[usize]>, f: impl Fn(usize) -> T) -> Array {
     // SAFETY: every element is written.
     unsafe {
         Array::build(shape, |out| {
@@ -85,6 +84,7 @@ pub(crate) fn generate<T: Element>(shape: Shape, f: impl Fn(usize) -> T) -> Arra
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shape::Shape;
 
     #[test]
     fn casts_follow_rust() {

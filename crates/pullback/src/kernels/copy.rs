@@ -1,6 +1,6 @@
 //! Copies between strided arrays: gathering a view in row-major order, and writing into a part of a larger array.
 
-use std::mem::{MaybeUninit, size_of};
+use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use smallvec::SmallVec;
@@ -8,7 +8,6 @@ use smallvec::SmallVec;
 use super::threads::{SendPtr, split};
 use crate::array::Array;
 use crate::dtype::Element;
-use crate::shape::Shape;
 
 /// Runs a block with a type alias bound to the Rust type of a dtype, whichever it is.
 macro_rules! any_dtype {
@@ -54,7 +53,7 @@ pub(crate) fn contiguous(x: &Array) -> Array {
     }
     any_dtype!(x.dtype(), T => {
         // SAFETY: `copy_into` writes every element.
-        unsafe { Array::build::<T>(Shape::from_slice(x.shape()), |out| copy_into(x, out)) }
+        unsafe { Array::build::<T>(x.shape(), |out| copy_into(x, out)) }
     })
 }
 
@@ -128,7 +127,7 @@ unsafe fn gather_all<T: Element>(src: *const T, layout: &[(usize, [isize; 1])], 
             _ => {
                 let (src, out) = (SendPtr(src.cast_mut()), SendPtr(out));
                 let rows = layout.last().map_or(1, |d| d.0);
-                split(n, rows.max(1), n / 2, |r: Range<usize>| {
+                split(n, rows.max(1), n / 4, |r: Range<usize>| {
                     // SAFETY: ranges are disjoint and inside the layout.
                     gather(src.get(), layout, r.start, out.get().add(r.start), r.len());
                 });
@@ -188,7 +187,17 @@ unsafe fn gather_words<W: Copy>(
         unsafe {
             let from = src.offset(at + first as isize * step);
             match step {
-                1 if count >= 16 => std::ptr::copy_nonoverlapping(from, out, count),
+                // What is written too far is overwritten by the next row.
+                0 if count < 16 && len >= 16 => out.cast::<[W; 16]>().write_unaligned([*from; 16]),
+                _ if count < 16 => {
+                    // Not worth a call; the places are computed from a pointer, which is cheaper than from an index.
+                    let mut place = from;
+                    for i in 0..count {
+                        *out.add(i) = *place;
+                        place = place.wrapping_offset(step);
+                    }
+                }
+                1 => std::ptr::copy_nonoverlapping(from, out, count),
                 0 => std::slice::from_raw_parts_mut(out.cast::<MaybeUninit<W>>(), count).fill(MaybeUninit::new(*from)),
                 _ => {
                     for i in 0..count {
@@ -234,7 +243,7 @@ unsafe fn transpose_all<W: Copy + Send + Sync>(
     let planes: usize = (0..rank - 1).filter(|&d| d != unit).map(|d| layout[d].0).product();
     let bands = rows.div_ceil(TILE);
     let (src, out) = (SendPtr(src.cast_mut()), SendPtr(out));
-    split(planes * bands, 1, planes * rows * cols, |range| {
+    split(planes * bands, 1, planes * rows * cols / 2, |range| {
         for k in range {
             let (mut plane, band) = (k / bands, k % bands);
             let (mut from, mut to) = (0isize, 0usize);

@@ -4,9 +4,10 @@
 //! that lie otherwise are copied block by block into a buffer on the stack, which stays in the first cache; that copy
 //! depends on the element size alone, so no operation pays for strided loops in code size.
 //!
-//! A function passed in must be `#[inline(always)]` (closures can carry the attribute where they are passed), or it
-//! may be called per element at the baseline instruction set.
+//! Pass functions as closures marked `#[inline(always)]`: anything else, a path like `T::exp` included, may end up as
+//! a call per element at the baseline instruction set.
 
+use std::borrow::Cow;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
@@ -16,6 +17,11 @@ use super::threads::{SendPtr, split};
 use crate::array::Array;
 use crate::dtype::Element;
 use crate::shape::{Shape, Strides, numel};
+
+/// A guess at the time of a loop over `n` elements, in ns: between that of a sum of two numbers and that of a tangent.
+const fn estimate(n: usize) -> usize {
+    n / 4
+}
 
 /// Elements per block of gathered operands; a block of the widest type is 4 KiB.
 const BLOCK: usize = 512;
@@ -42,7 +48,7 @@ impl<T: Element> Block<T> {
 ///
 /// # Safety
 /// `x` and `out` must be valid for `n` elements and not overlap.
-#[inline(always)]
+#[inline(never)]
 unsafe fn loop1<T: Element, U: Element>(x: *const T, out: *mut U, n: usize, f: impl Fn(T) -> U + Copy) {
     // SAFETY: the caller's promise.
     let (x, out) =
@@ -61,7 +67,7 @@ unsafe fn loop1<T: Element, U: Element>(x: *const T, out: *mut U, n: usize, f: i
 ///
 /// # Safety
 /// `a`, `b` and `out` must be valid for `n` elements, and `out` must not overlap the others.
-#[inline(always)]
+#[inline(never)]
 unsafe fn loop2<A: Element, B: Element, U: Element>(
     a: *const A,
     b: *const B,
@@ -93,25 +99,25 @@ pub(crate) fn map<T: Element, U: Element>(x: &Array, f: impl Fn(T) -> U + Copy +
     if x.is_contiguous() {
         // SAFETY: every element is written; `x` has `n` elements in a row.
         return unsafe {
-            Array::build(x.to_shape(), |out: &mut [MaybeUninit<U>]| {
+            Array::build(x.shape(), |out: &mut [MaybeUninit<U>]| {
                 let (x, out) = (SendPtr(x.as_ptr::<T>().cast_mut()), SendPtr(out.as_mut_ptr().cast::<U>()));
                 split(
                     n,
                     BLOCK,
-                    n,
+                    estimate(n),
                     #[inline(always)]
                     |r: Range<usize>| loop1(x.get().cast_const().add(r.start), out.get().add(r.start), r.len(), f),
                 );
             })
         };
     }
-    let x = &in_reading_order(x);
+    let x = &*in_reading_order(x);
     let layout = collapse(x.shape(), [x.strides()]);
     // SAFETY: blocks cover every element; `layout` is that of `x`.
     unsafe {
-        Array::build(x.to_shape(), |out: &mut [MaybeUninit<U>]| {
+        Array::build(x.shape(), |out: &mut [MaybeUninit<U>]| {
             let (x, out) = (SendPtr(x.as_ptr::<T>().cast_mut()), SendPtr(out.as_mut_ptr().cast::<U>()));
-            split(n, BLOCK, n, |r| {
+            split(n, BLOCK, estimate(n), |r| {
                 let mut block = Block::<T>::new();
                 for start in r.clone().step_by(BLOCK) {
                     let len = BLOCK.min(r.end - start);
@@ -123,12 +129,53 @@ pub(crate) fn map<T: Element, U: Element>(x: &Array, f: impl Fn(T) -> U + Copy +
     }
 }
 
+/// `fast` of every element, except that elements for which `in_range` fails get `slow`. Use it where a function needs
+/// a branch, which would keep its loop from being vectorised; elements out of range should be rare.
+pub(crate) fn map_guarded<T: Element, U: Element>(
+    x: &Array,
+    in_range: impl Fn(T) -> bool + Copy + Send + Sync,
+    fast: impl Fn(T) -> U + Copy + Send + Sync,
+    slow: impl Fn(T) -> U + Copy + Send + Sync,
+) -> Array {
+    let x = &contiguous(x);
+    let n = x.numel();
+    // SAFETY: blocks cover every element; `x` has `n` elements in a row.
+    unsafe {
+        Array::build(x.shape(), |out: &mut [MaybeUninit<U>]| {
+            let (x, out) = (SendPtr(x.as_ptr::<T>().cast_mut()), SendPtr(out.as_mut_ptr().cast::<U>()));
+            split(n, BLOCK, estimate(n), |r| {
+                for start in r.clone().step_by(BLOCK) {
+                    let len = BLOCK.min(r.end - start);
+                    let (x, out) = (x.get().cast_const().add(start), out.get().add(start));
+                    let mut good = 0u32;
+                    vectorize(
+                        #[inline(always)]
+                        || {
+                            for &v in std::slice::from_raw_parts(x, len) {
+                                good += u32::from(in_range(v));
+                            }
+                        },
+                    );
+                    loop1(x, out, len, fast);
+                    if good as usize != len {
+                        for i in 0..len {
+                            if !in_range(*x.add(i)) {
+                                *out.add(i) = slow(*x.add(i));
+                            }
+                        }
+                    }
+                }
+            });
+        })
+    }
+}
+
 /// Replaces every element by `f` of it, or returns false if `x` is not contiguous or not the only owner.
 pub(crate) fn map_in_place<T: Element>(x: &mut Array, f: impl Fn(T) -> T + Copy + Send + Sync) -> bool {
     let Some(data) = x.as_mut_slice::<T>() else { return false };
     let n = data.len();
     let data = SendPtr(data.as_mut_ptr());
-    split(n, BLOCK, n, |r| {
+    split(n, BLOCK, estimate(n), |r| {
         // SAFETY: ranges are disjoint parts of `data`, which is borrowed mutably.
         let part = unsafe { std::slice::from_raw_parts_mut(data.get().add(r.start), r.len()) };
         vectorize(
@@ -144,9 +191,9 @@ pub(crate) fn map_in_place<T: Element>(x: &mut Array, f: impl Fn(T) -> T + Copy 
 }
 
 /// Copies a large view whose rows lie far apart, because reading it row by row would touch a cache line per element.
-fn in_reading_order(x: &Array) -> Array {
+fn in_reading_order(x: &Array) -> Cow<'_, Array> {
     let far = x.strides().last().is_some_and(|s| s.unsigned_abs() > 8) && x.strides().contains(&1);
-    if far && x.numel() >= 4096 { contiguous(x) } else { x.clone() }
+    if far && x.numel() >= 4096 { Cow::Owned(contiguous(x)) } else { Cow::Borrowed(x) }
 }
 
 /// Strides of `x` as an operand of a loop over `shape`, to which it broadcasts.
@@ -195,10 +242,16 @@ impl<T: Element> Source<T> {
     /// Fills the buffer with as much as does not depend on the block.
     unsafe fn prepare(&self, buffer: &mut Block<T>, len: usize) {
         if let Source::Periodic(ptr, p) = self {
-            let len = len.min(BLOCK);
-            for i in 0..len {
-                // SAFETY: the operand has a period of `p` elements.
-                buffer.0[i].write(unsafe { *ptr.get().add(i % p) });
+            let (len, start) = (len.min(BLOCK), buffer.ptr());
+            let mut done = len.min(*p);
+            // SAFETY: the operand has a period of `p` elements, and what is copied within the buffer doubles each time.
+            unsafe {
+                std::ptr::copy_nonoverlapping(ptr.get(), start, done);
+                while done < len {
+                    let more = done.min(len - done);
+                    std::ptr::copy_nonoverlapping(start, start.add(done), more);
+                    done += more;
+                }
             }
         }
     }
@@ -245,7 +298,7 @@ pub(crate) fn zip<A: Element, B: Element, U: Element>(
 ) -> Array {
     // SAFETY: `zip_into` writes every element.
     unsafe {
-        Array::build(Shape::from_slice(shape), |out: &mut [MaybeUninit<U>]| {
+        Array::build(shape, |out: &mut [MaybeUninit<U>]| {
             let n = out.len();
             let whole = |x: &Array| x.is_contiguous() && x.numel() == n && (n == 1 || same(x.shape(), shape));
             if whole(a) && whole(b) {
@@ -254,12 +307,24 @@ pub(crate) fn zip<A: Element, B: Element, U: Element>(
                 split(
                     n,
                     BLOCK,
-                    n,
+                    estimate(n),
                     #[inline(always)]
                     |r: Range<usize>| {
                         loop2(a.get().add(r.start), b.get().add(r.start), out.get().add(r.start), r.len(), f)
                     },
                 );
+            } else if n > 0 && n <= BLOCK && (whole(a) || whole(b)) && (a.numel() == 1 || b.numel() == 1) {
+                // A number and a short array, the commonest case that is not the one above.
+                let (mut block_a, mut block_b) = (Block::<A>::new(), Block::<B>::new());
+                let (mut pa, mut pb) = (a.as_ptr::<A>(), b.as_ptr::<B>());
+                if a.numel() == 1 {
+                    block_a.0[..n].fill(MaybeUninit::new(*pa));
+                    pa = block_a.ptr();
+                } else {
+                    block_b.0[..n].fill(MaybeUninit::new(*pb));
+                    pb = block_b.ptr();
+                }
+                loop2(pa, pb, out.as_mut_ptr().cast::<U>(), n, f);
             } else if n > 0 {
                 zip_strided::<A, B, U>(a, b, shape, SendPtr(out.as_mut_ptr().cast()), move |a, b, out, len| {
                     loop2(a, b, out, len, f)
@@ -279,16 +344,16 @@ fn zip_strided<A: Element, B: Element, U: Element>(
     kernel: impl Fn(*const A, *const B, *mut U, usize) + Sync,
 ) {
     let n = numel(shape);
-    let (a, b) = (&in_reading_order(a), &in_reading_order(b));
+    let (a, b) = (&*in_reading_order(a), &*in_reading_order(b));
     let joint = collapse(shape, [&strides_in(a, shape), &strides_in(b, shape)]);
     let kernel: &(dyn Fn(*const A, *const B, *mut U, usize) + Sync) = &kernel;
-    if let [.., (row, [sa @ (0 | 1), sb @ (0 | 1)])] = joint[..]
+    if let [_, .., (row, [sa @ (0 | 1), sb @ (0 | 1)])] = joint[..]
         && row >= LONG_ROW
     {
         let outer = &joint[..joint.len() - 1];
         let (a, b) = (SendPtr(a.as_ptr::<A>().cast_mut()), SendPtr(b.as_ptr::<B>().cast_mut()));
         // SAFETY: rows and blocks stay within the operands and the result.
-        split(n, row, n, |r| unsafe { zip_rows(a, b, out, outer, row, [sa, sb], r, kernel) });
+        split(n, row, estimate(n), |r| unsafe { zip_rows(a, b, out, outer, row, [sa, sb], r, kernel) });
         return;
     }
     let (sa, sb) = (Source::<A>::new(a, shape), Source::<B>::new(b, shape));
@@ -306,7 +371,7 @@ fn zip_strided<A: Element, B: Element, U: Element>(
             }
         }
     };
-    split(n, len, n, |r| {
+    split(n, len, estimate(n), |r| {
         let (mut block_a, mut block_b) = (Block::<A>::new(), Block::<B>::new());
         // SAFETY: blocks stay within the operands and the result, and ranges are disjoint.
         unsafe {
@@ -380,7 +445,7 @@ pub(crate) fn zip_in_place<T: Element>(a: &mut Array, b: &Array, f: impl Fn(T, T
     let data = SendPtr(data.as_mut_ptr());
     if b.is_contiguous() && (b.shape() == &shape[..] || n == 1) {
         let b = SendPtr(b.as_ptr::<T>().cast_mut());
-        split(n, BLOCK, n, |r| {
+        split(n, BLOCK, estimate(n), |r| {
             // SAFETY: both have `n` elements in a row, `b` shares no storage with `data`, and ranges are disjoint.
             unsafe { loop_in_place(data.get().add(r.start), b.get().add(r.start), r.len(), f) }
         });
@@ -412,7 +477,7 @@ pub(crate) fn zip_in_place_right<T: Element>(
 ///
 /// # Safety
 /// `a` and `b` must be valid for `n` elements and not overlap.
-#[inline(always)]
+#[inline(never)]
 unsafe fn loop_in_place<T: Element>(a: *mut T, b: *const T, n: usize, f: impl Fn(T, T) -> T + Copy) {
     // SAFETY: the caller's promise.
     let (a, b) = unsafe { (std::slice::from_raw_parts_mut(a, n), std::slice::from_raw_parts(b, n)) };
@@ -438,7 +503,7 @@ fn zip_strided_in_place<T: Element>(
     let source = Source::<T>::new(&b, shape);
     let len = BLOCK / source.period() * source.period();
     let kernel: &(dyn Fn(*mut T, *const T, usize) + Sync) = &kernel;
-    split(n, len, n, |r| {
+    split(n, len, estimate(n), |r| {
         let mut block = Block::<T>::new();
         // SAFETY: blocks stay within the operands, and ranges are disjoint.
         unsafe {
@@ -454,10 +519,10 @@ fn zip_strided_in_place<T: Element>(
 
 /// `a` where `cond` holds, else `b`; all three broadcast to `shape`.
 pub(crate) fn select<T: Element>(cond: &Array, a: &Array, b: &Array, shape: &[usize]) -> Array {
-    let (a, b) = (&in_reading_order(a), &in_reading_order(b));
+    let (a, b) = (&*in_reading_order(a), &*in_reading_order(b));
     // SAFETY: blocks cover every element.
     unsafe {
-        Array::build(Shape::from_slice(shape), |out: &mut [MaybeUninit<T>]| {
+        Array::build(shape, |out: &mut [MaybeUninit<T>]| {
             let n = out.len();
             if n == 0 {
                 return;
@@ -465,7 +530,7 @@ pub(crate) fn select<T: Element>(cond: &Array, a: &Array, b: &Array, shape: &[us
             let out = SendPtr(out.as_mut_ptr().cast::<T>());
             let sources = (Source::<bool>::new(cond, shape), Source::<T>::new(a, shape), Source::<T>::new(b, shape));
             let sources = (sources.0.general(cond, shape), sources.1.general(a, shape), sources.2.general(b, shape));
-            split(n, BLOCK, n, |r| {
+            split(n, BLOCK, estimate(n), |r| {
                 let mut blocks = (Block::new(), Block::new(), Block::new());
                 sources.0.prepare(&mut blocks.0, r.len());
                 sources.1.prepare(&mut blocks.1, r.len());
@@ -494,7 +559,7 @@ impl<T: Element> Source<T> {
     /// The same source, without a period that does not divide a whole block.
     fn general(self, x: &Array, shape: &[usize]) -> Source<T> {
         match self {
-            Source::Periodic(ptr, p) if BLOCK % p != 0 => {
+            Source::Periodic(ptr, p) if !BLOCK.is_multiple_of(p) => {
                 Source::Strided(ptr, collapse(shape, [&strides_in(x, shape)]))
             }
             other => other,

@@ -1,6 +1,7 @@
 //! Splitting work over threads, above a threshold only.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// A pointer that may cross to another thread; whoever sends it sees to it that threads write disjoint parts.
 #[derive(Clone, Copy)]
@@ -19,11 +20,99 @@ impl<T> SendPtr<T> {
     }
 }
 
+/// Work below this many nanoseconds stays on the calling thread: waking another one costs about 20 µs, and it may
+/// begin late.
+const SERIAL_BELOW: usize = 200_000;
+
+/// The same for calls from within the pool, where a hand-off costs less than 1 µs.
+const SERIAL_BELOW_IN_POOL: usize = 25_000;
+
+/// The number of threads; 0 as long as nobody asked.
+static THREADS: AtomicUsize = AtomicUsize::new(0);
+
+/// How many threads one operation may use: what [`set_num_threads`] said, else the environment variable
+/// `PULLBACK_NUM_THREADS`, else the number of processors.
+pub(crate) fn num_threads() -> usize {
+    let n = THREADS.load(Relaxed);
+    if n > 0 { n } else { default_threads() }
+}
+
+#[cold]
+fn default_threads() -> usize {
+    let asked = std::env::var("PULLBACK_NUM_THREADS").ok().and_then(|v| v.trim().parse().ok()).filter(|&n| n > 0);
+    let n = asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get()));
+    // A number set meanwhile stays.
+    let _ = THREADS.compare_exchange(0, n, Relaxed, Relaxed);
+    n
+}
+
+/// Sets how many threads one operation may use; 0 counts as 1. Results may depend on it in the last digit, but not
+/// on timing.
+pub(crate) fn set_num_threads(n: usize) {
+    THREADS.store(n.max(1), Relaxed);
+}
+
 /// Calls `f` on ranges that cover `0..n`, on several threads if the whole is worth it.
 ///
 /// `nanos` estimates the serial time of the whole work. Ranges start at multiples of `grain`, except that the last
-/// one ends at `n`.
+/// one ends at `n`. The ranges depend on these numbers and on [`num_threads`] only.
+#[inline(always)]
 pub(crate) fn split(n: usize, grain: usize, nanos: usize, f: impl Fn(Range<usize>) + Sync) {
-    let _ = (grain, nanos);
-    f(0..n);
+    if nanos < SERIAL_BELOW_IN_POOL || n <= grain {
+        f(0..n);
+    } else {
+        split_large(n, grain, nanos, &f);
+    }
+}
+
+#[inline(never)]
+fn split_large(n: usize, grain: usize, nanos: usize, f: &(dyn Fn(Range<usize>) + Sync)) {
+    let in_pool = rayon::current_thread_index().is_some();
+    let threads = num_threads();
+    if threads == 1 || (nanos < SERIAL_BELOW && !in_pool) {
+        return f(0..n);
+    }
+    let size = n.div_ceil(threads).next_multiple_of(grain.max(1));
+    rayon::in_place_scope(|scope| {
+        for start in (size..n).step_by(size) {
+            scope.spawn(move |_| f(start..(start + size).min(n)));
+        }
+        f(0..size.min(n));
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Mutex;
+
+    #[test]
+    fn ranges_cover_everything_once_and_start_at_multiples_of_the_grain() {
+        for (n, grain) in [(0, 1), (1, 1), (10, 3), (1000, 64), (1001, 64), (64, 64), (5, 100)] {
+            for nanos in [0, 1_000_000] {
+                let seen = Mutex::new(Vec::new());
+                split(n, grain, nanos, |r| seen.lock().unwrap().push(r));
+                let mut seen = seen.into_inner().unwrap();
+                seen.sort_by_key(|r| r.start);
+                let mut next = 0;
+                for r in &seen {
+                    assert_eq!(r.start, next);
+                    assert!(r.start.is_multiple_of(grain));
+                    next = r.end;
+                }
+                assert_eq!(next, n);
+            }
+        }
+    }
+
+    #[test]
+    fn a_split_may_contain_splits() {
+        let total = AtomicUsize::new(0);
+        split(100, 1, 1_000_000, |r| {
+            split(r.len(), 1, 1_000_000, |inner| {
+                total.fetch_add(inner.len(), Relaxed);
+            });
+        });
+        assert_eq!(total.into_inner(), 100);
+    }
 }
