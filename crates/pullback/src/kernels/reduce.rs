@@ -264,6 +264,14 @@ impl<A: Copy> Tower<A> {
     }
 }
 
+/// Joins the second `HALF` of lanes to the first.
+#[inline(always)]
+fn fold<T, M: Monoid<T>, const HALF: usize>(lanes: &mut [M::Acc]) {
+    for l in 0..HALF {
+        lanes[l] = M::join(lanes[l], lanes[l + HALF]);
+    }
+}
+
 /// Joins at most `BLOCK` elements.
 #[inline(always)]
 fn block<T: Copy, M: Monoid<T>>(n: usize, load: impl Fn(usize) -> T) -> M::Acc {
@@ -277,13 +285,13 @@ fn block<T: Copy, M: Monoid<T>>(n: usize, load: impl Fn(usize) -> T) -> M::Acc {
             }
             i += LANES;
         }
-        let mut half = LANES / 2;
-        while half > 0 {
-            for l in 0..half {
-                lanes[l] = M::join(lanes[l], lanes[l + half]);
-            }
-            half /= 2;
-        }
+        // Spelt out, so that the lanes stay in registers: an array under a loop of unknown length would not.
+        fold::<T, M, 32>(&mut lanes);
+        fold::<T, M, 16>(&mut lanes);
+        fold::<T, M, 8>(&mut lanes);
+        fold::<T, M, 4>(&mut lanes);
+        fold::<T, M, 2>(&mut lanes);
+        fold::<T, M, 1>(&mut lanes);
         acc = lanes[0];
     }
     if n - i >= 8 {
@@ -294,11 +302,9 @@ fn block<T: Copy, M: Monoid<T>>(n: usize, load: impl Fn(usize) -> T) -> M::Acc {
             }
             i += 8;
         }
-        for half in [4, 2, 1] {
-            for l in 0..half {
-                lanes[l] = M::join(lanes[l], lanes[l + half]);
-            }
-        }
+        fold::<T, M, 4>(&mut lanes);
+        fold::<T, M, 2>(&mut lanes);
+        fold::<T, M, 1>(&mut lanes);
         acc = M::join(acc, lanes[0]);
     }
     while i < n {
@@ -414,11 +420,11 @@ pub(crate) fn reduce<T: Element, M: Monoid<T>>(x: &Array, dims: &[usize]) -> Arr
 
 /// Whether a row of `width` neighbours is long enough, or can be made so, to accumulate rows instead of columns.
 fn worth_columns(reduced: &Nest<1>, width: usize) -> bool {
-    width >= 8 || fold(reduced, width) > 1
+    width >= 8 || fold_of(reduced, width) > 1
 }
 
 /// How many rows of `width` that follow each other without a gap are treated as one wide row.
-fn fold(reduced: &Nest<1>, width: usize) -> usize {
+fn fold_of(reduced: &Nest<1>, width: usize) -> usize {
     match reduced.loops.last() {
         Some(l) if l.steps[0] == width as isize && width <= WIDTH / 8 && l.size >= 16 => {
             (WIDTH / width).min(l.size / 8)
@@ -525,7 +531,7 @@ struct Scratch<A> {
 /// `w` elements from every offset of `nest` on must be valid.
 #[inline(always)]
 unsafe fn column_block<T: Element, M: Monoid<T>>(x: *const T, w: usize, nest: &Nest<1>, scratch: &mut Scratch<M::Acc>) {
-    let fold = fold(nest, w);
+    let fold = fold_of(nest, w);
     let mut wide = nest.clone();
     let mut rest = Nest::default();
     if fold > 1 {
