@@ -20,3 +20,4 @@ pub(crate) mod softmax_diff;
 pub(crate) mod sort;
 pub(crate) mod strided;
 pub(crate) mod threads;
+pub(crate) mod triangle;
