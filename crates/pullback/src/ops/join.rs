@@ -169,5 +169,9 @@ fn stack_samples() -> Vec<Sample> {
             stack(&[&x[0], &x[1]], -1)
         })
         .reference(|x| vec![Naive::from_fn(&[2, 2], |i| x[i[1]].at(&i[..1]))]),
+        Sample::one("0-d", [Tensor::from(1.5), Tensor::from(2.5), Tensor::from(-0.5)], |x| {
+            stack(&[&x[0], &x[1], &x[2]], 0)
+        })
+        .reference(|x| vec![Naive::from_fn(&[3], |i| x[i[0]].data[0])]),
     ]
 }

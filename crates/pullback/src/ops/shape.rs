@@ -348,6 +348,8 @@ fn unsqueeze_samples() -> Vec<Sample> {
             .reference(|x| vec![Naive { shape: vec![1, 2, 3], data: x[0].data.clone() }]),
         Sample::one("back", [sample_tensor(&[2], -1.0, 1.0, 1)], |x| x[0].unsqueeze(-1))
             .reference(|x| vec![Naive { shape: vec![2, 1], data: x[0].data.clone() }]),
+        Sample::one("0-d", [Tensor::from(1.5)], |x| x[0].unsqueeze(0))
+            .reference(|x| vec![Naive { shape: vec![1], data: x[0].data.clone() }]),
     ]
 }
 
@@ -394,6 +396,8 @@ fn select_samples() -> Vec<Sample> {
             .reference(|x| vec![Naive::from_fn(&[2], |i| x[0].at(&[1, i[0]]))]),
         Sample::one("last of back", [sample_tensor(&[3, 2], -1.0, 1.0, 1)], |x| x[0].select(-1, -1))
             .reference(|x| vec![Naive::from_fn(&[3], |i| x[0].at(&[i[0], 1]))]),
+        Sample::one("empty", [sample_tensor(&[3, 0], -1.0, 1.0, 1)], |x| x[0].select(0, 1))
+            .reference(|_| vec![Naive { shape: vec![0], data: vec![] }]),
     ]
 }
 
