@@ -2,13 +2,14 @@
 
 use smallvec::{SmallVec, smallvec};
 
-use super::shape::{broadcast_to, move_dim, slice};
+use super::family::apply1;
+use super::shape::{behind, broadcast_to, move_dim, slice, zeros};
 use super::table::{ErrorSample, Naive, Sample, ops, sample_tensor};
 use crate::array::Array;
 use crate::error::bail;
 use crate::function::op::{Batched, Cotangents, Op, Tangents};
 use crate::function::{Cotangent, OpRef, Outs, Saved, Tangent, VmapInfo};
-use crate::interp::{batch, bind, bind1};
+use crate::interp::bind;
 use crate::kernels::gather;
 use crate::shape::{Brackets, Dims, Shape, broadcast, resolve_dim, with_dim};
 use crate::{DType, ErrorKind, Result, Tensor, TensorType};
@@ -234,11 +235,6 @@ ops! { OPS;
         { samples: dynamic_slice_samples, errors: dynamic_slice_errors };
 }
 
-/// Zeros that take no memory: one element, repeated.
-fn zeros(shape: &[usize], dtype: DType) -> Result<Tensor> {
-    broadcast_to(&Tensor::zeros(&[], dtype)?, shape)
-}
-
 /// What an index is checked for: all of it, or it as the start of slices of a length.
 #[derive(Clone, Copy, PartialEq)]
 enum Wanted {
@@ -337,7 +333,7 @@ impl Op for CheckIndex {
 impl Wanted {
     /// The index after a check against dimension `dim` of `x` as the user sees it.
     fn check(self, op: &'static str, x: &Tensor, dim: usize, index: &Tensor) -> Result<Tensor> {
-        bind1(&OpRef::new(CheckIndex { op, target: x.ty(), dim, wanted: self, lanes: Dims::new() }), &[index])
+        apply1(CheckIndex { op, target: x.ty(), dim, wanted: self, lanes: Dims::new() }, &[index])
     }
 }
 
@@ -347,11 +343,6 @@ fn check_index(op: &'static str, x: &Tensor, dim: usize, index: &Tensor) -> Resu
         (Some(_), Some(_)) => Ok(index.clone()),
         _ => Wanted::Elements.check(op, x, dim, index),
     }
-}
-
-/// The place of dim `dim` of one lane in a tensor whose lanes lie along `lane`.
-fn behind(dim: usize, lane: usize) -> usize {
-    dim + usize::from(lane <= dim)
 }
 
 /// `t` with its lanes in dimension `to`, which is put in with size `size` if there are none.
@@ -380,10 +371,7 @@ struct IndexSelect {
 
 impl IndexSelect {
     fn call(self, x: &Tensor, index: &Tensor) -> Result<Tensor> {
-        match (x.array(), index.array()) {
-            (Some(x), Some(index)) => Ok(gather::index_select(x, self.batch, self.dim, index)?.into()),
-            _ => bind1(&OpRef::new(self), &[x, index]),
-        }
+        apply1(self, &[x, index])
     }
 }
 
@@ -463,7 +451,7 @@ struct IndexAdd {
 
 impl IndexAdd {
     fn call(self, x: &Tensor, index: &Tensor, src: &Tensor) -> Result<Tensor> {
-        bind1(&OpRef::new(self), &[x, index, src])
+        apply1(self, &[x, index, src])
     }
 }
 
@@ -564,7 +552,7 @@ struct Gather {
 
 impl Gather {
     fn call(self, x: &Tensor, index: &Tensor) -> Result<Tensor> {
-        bind1(&OpRef::new(self), &[x, index])
+        apply1(self, &[x, index])
     }
 }
 
@@ -662,7 +650,7 @@ struct Scatter {
 
 impl Scatter {
     fn call(self, x: &Tensor, index: &Tensor, src: &Tensor) -> Result<Tensor> {
-        bind1(&OpRef::new(self), &[x, index, src])
+        apply1(self, &[x, index, src])
     }
 }
 

@@ -17,6 +17,7 @@ mod moments;
 mod power;
 mod prod;
 mod reduce;
+pub(crate) mod region;
 mod reduction;
 mod scan;
 pub(crate) mod shape;
@@ -46,8 +47,13 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     power::OPS,
     prod::OPS,
     reduce::OPS,
+    region::OPS,
     scan::OPS,
-    shape::OPS,
+    shape::reorder::OPS,
+    shape::repeat::OPS,
+    shape::reshape::OPS,
+    shape::slice::OPS,
+    shape::split::OPS,
     softmax::OPS,
     sort::OPS,
     unary::activation::OPS,

@@ -287,13 +287,13 @@ pub fn sample_tensor(shape: &[usize], lo: f64, hi: f64, seed: u64) -> Tensor {
 ///     /// Documentation.
 ///     pub fn tril(&self, diagonal: isize) -> Result<Tensor> { tril(self, diagonal) }
 /// }
-/// pub(super) static OPS: &[OpInfo] = &[OpInfo { name: "tril", … }];
+/// pub(in crate::ops) static OPS: &[OpInfo] = &[OpInfo { name: "tril", … }];
 /// ```
 /// `free fn` makes a function instead of a method. `errors` and `kinks` may be left out.
 macro_rules! ops {
     ($table:ident; $($rows:tt)*) => {
         $crate::ops::table::ops! { @item $($rows)* }
-        pub(super) static $table: &[$crate::ops::table::OpInfo] = &$crate::ops::table::ops!(@table [] $($rows)*);
+        pub(in crate::ops) static $table: &[$crate::ops::table::OpInfo] = &$crate::ops::table::ops!(@table [] $($rows)*);
     };
     (@item) => {};
     (@item $(#[doc = $doc:literal])* fn $name:ident(&self $(, $arg:ident: $ty:ty)* $(,)?) -> $ret:ty = $f:path { $($facts:tt)* }; $($rest:tt)*) => {

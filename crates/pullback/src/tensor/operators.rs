@@ -88,7 +88,7 @@ pub(crate) fn expect(result: Result<Tensor>) -> Tensor {
 #[cold]
 #[inline(never)]
 #[track_caller]
-fn fail(e: crate::Error) -> Tensor {
+pub(super) fn fail(e: crate::Error) -> ! {
     panic!("{e}")
 }
 

@@ -372,10 +372,14 @@ pub(crate) fn powi<T: Float>(x: &Array, n: i32) -> Array {
         4 => by!(v => (v * v) * (v * v)),
         -1 => by!(v => T::ONE / v),
         -2 => by!(v => T::ONE / (v * v)),
-        // Whole powers of this size are exact exponents in both dtypes.
+        // The sign comes from the integer, which `f32` rounds beyond 2²⁴. Such powers of numbers other than ±1 that
+        // are finite and not zero lose a few more digits.
         _ => {
-            let y = T::from_f64(f64::from(n));
-            by!(v => v.powf(y))
+            let (y, odd) = (T::from_f64(f64::from(n)), n & 1 == 1);
+            by!(v => {
+                let size = v.abs().powf(y);
+                if odd { size.copysign(v) } else { size }
+            })
         }
     }
 }

@@ -222,20 +222,8 @@ fn values_to_full_precision() {
 
 #[test]
 fn erf_of_single_precision_agrees_with_double() {
-    check32(
-        "erf",
-        f32::INFINITY,
-        #[inline(always)]
-        |x| Float::erf(x),
-        Float::erf,
-    );
-    check32(
-        "erfc",
-        f32::INFINITY,
-        #[inline(always)]
-        |x| Float::erfc(x),
-        Float::erfc,
-    );
+    check32("erf", f32::INFINITY, Float::erf, Float::erf);
+    check32("erfc", f32::INFINITY, Float::erfc, Float::erfc);
 }
 
 #[test]
@@ -284,6 +272,18 @@ fn powers() {
             assert!(relative64(Float::powi(v, n), v.powi(n)) < 1e-15);
         }
     }
+}
+
+#[test]
+fn whole_powers_keep_the_parity_of_the_exponent() {
+    let x = Array::from_slice([5], &[-1.0f32, -0.0, f32::NEG_INFINITY, 1.0, f32::NAN]);
+    let got = powi::<f32>(&x, 16_777_217);
+    let got = got.as_slice::<f32>().unwrap();
+    assert_eq!(got[..4], [-1.0, -0.0, f32::NEG_INFINITY, 1.0]);
+    assert!(got[1].is_sign_negative() && got[4].is_nan());
+    let got = powi::<f32>(&x, -16_777_217);
+    assert_eq!(got.as_slice::<f32>().unwrap()[..4], [-1.0, f32::NEG_INFINITY, -0.0, 1.0]);
+    assert_eq!(powi::<f32>(&x, i32::MIN).as_slice::<f32>().unwrap()[..4], [1.0, f32::INFINITY, 0.0, 1.0]);
 }
 
 #[test]
