@@ -229,7 +229,13 @@ fn var_dims_errors() -> Vec<ErrorSample> {
 }
 
 fn std_samples() -> Vec<Sample> {
-    total_samples(Tensor::std, f64::sqrt)
+    let mut samples = total_samples(Tensor::std, f64::sqrt);
+    samples.push(
+        Sample::one("one element", [Tensor::from(2.0)], |x| x[0].std())
+            .reference(|_| vec![Naive { shape: vec![], data: vec![f64::NAN] }])
+            .special(),
+    );
+    samples
 }
 
 fn std_dims_samples() -> Vec<Sample> {

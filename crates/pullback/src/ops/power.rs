@@ -275,7 +275,7 @@ fn powi_samples() -> Vec<Sample> {
     );
     all.push(
         Sample::one("0-d", [Tensor::from(1.5)], |x| x[0].powi(5))
-            .reference(|_| vec![Naive { shape: vec![], data: vec![7.59375] }]),
+            .reference(|x| vec![Naive { shape: vec![], data: vec![x[0].data[0].powi(5)] }]),
     );
     all
 }
@@ -296,10 +296,12 @@ fn powi_kinks() -> Vec<Kink> {
 }
 
 fn powf_samples() -> Vec<Sample> {
+    let shapes = std::iter::repeat(&[2usize, 3][..]).take(5).chain([&[][..], &[0, 2]]);
     [0.0, 0.5, -0.5, 1.5, 2.0, -2.7, 3.3]
         .into_iter()
-        .map(|p| {
-            Sample::one(format!("{p}"), [sample_tensor(&[2, 3], 0.5, 2.0, 1)], move |x| x[0].powf(p)).reference(
+        .zip(shapes)
+        .map(|(p, shape)| {
+            Sample::one(format!("{p}"), [sample_tensor(shape, 0.5, 2.0, 1)], move |x| x[0].powf(p)).reference(
                 move |x| {
                     let of = |v: &f64| (v.ln() * p).exp();
                     vec![Naive { shape: x[0].shape.clone(), data: x[0].data.iter().map(of).collect() }]
@@ -327,7 +329,9 @@ fn pow_samples() -> Vec<Sample> {
                 let v = x[0].at(i);
                 [1.0, v, v * v * v][i[1]]
             })]
-        }),
+        })
+        // The exponents are in f64, whatever the bases are in.
+        .fixed_dtype(),
     );
     all.push(
         Sample::one("number", [sample_tensor(&[2, 3], 0.5, 2.0, 1)], |x| x[0].pow(3))

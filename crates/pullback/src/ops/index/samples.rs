@@ -235,6 +235,7 @@ pub(super) fn take_along_dim_samples() -> Vec<Sample> {
         case("same shapes", &[2, 3], index(&[2, 0, 1, 1, -1, 0], &[2, 3]), 1, &[2, 3]),
         case("index repeated", &[2, 3], index(&[2, 2, 0, -2], &[1, 4]), 1, &[2, 4]),
         case("tensor repeated", &[3, 1], index(&[2, 0, 1, -1], &[2, 2]), 0, &[2, 2]),
+        case("no index", &[2, 3], index(&[], &[2, 0]), 1, &[2, 0]),
     ]
 }
 

@@ -31,7 +31,7 @@ pub(super) fn repeats_exactly(sample: &Sample) -> Outcome {
     let call = || (sample.call)(&sample.inputs);
     let first = call()?;
     exactly(&call()?, &first, "the call")?;
-    if !sample.differentiable {
+    if !sample.is_differentiable() {
         return Ok(());
     }
     let part = Part::of(sample)?;
@@ -61,7 +61,7 @@ pub(super) fn inputs_unchanged(sample: &Sample) -> Outcome {
         Ok(())
     };
     check("the call")?;
-    if sample.differentiable {
+    if sample.is_differentiable() {
         let part = Part::of(sample)?;
         let (g, t) = (part.cotangents(1)?, part.tangents(2)?);
         let (given, directions) = (all_bits(&g)?, all_bits(&t)?);
@@ -128,7 +128,7 @@ pub(super) fn f32_agrees_with_f64(sample: &Sample) -> Outcome {
     }
     let call = |s: &Sample| (s.call)(&s.inputs);
     agree_in_f32(&call(&single)?, &call(&double)?, sample.fixed_dtype, 2e-5)?;
-    if !sample.differentiable || sample.fixed_dtype {
+    if !sample.is_differentiable() || sample.fixed_dtype {
         return Ok(());
     }
     let narrow = |list: Vec<Tensor>| list.iter().map(|t| t.to_dtype(DType::F32)).collect::<Result<Vec<_>>>();
