@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use super::simd::vectorize;
+use super::simd::vectorize_floats;
 use super::strided::{In, Loop, Nest, Out, output};
 use super::threads::split;
 use crate::Result;
@@ -451,7 +451,7 @@ fn rows<T: Element, M: Monoid<T>>(
             let (mut outer, base) = piece_of(reduced, piece, pieces);
             let inner = outer.pop();
             let part = start - piece * results..end - piece * results;
-            vectorize(
+            vectorize_floats::<T, _>(
                 #[inline(always)]
                 || {
                     kept.walk(part.clone(), |i, [at, _]| {
@@ -500,7 +500,7 @@ fn columns<T: Element, M: Monoid<T>>(
             let (group, chunk) = (unit / chunks, unit % chunks);
             let (start, w) = (chunk * WIDTH, WIDTH.min(width - chunk * WIDTH));
             outer.walk(group..group + 1, |_, [at, o]| {
-                vectorize(
+                vectorize_floats::<T, _>(
                     #[inline(always)]
                     || {
                         // SAFETY: the columns from `start` on are columns of `x`.
@@ -668,7 +668,7 @@ fn arg_reduce<T: Element, M: Monoid<T, Acc = T>>(x: &Array, dim: usize, better: 
     let write = |out: Out<i64>| match vector {
         Some(v) if along.steps[0] != 1 => arg_columns(from, &kept, v, along, &better, nanos, out),
         _ => split(results, 1, nanos, |range| {
-            vectorize(
+            vectorize_floats::<T, _>(
                 #[inline(always)]
                 || {
                     kept.walk(range.clone(), |i, [at, _]| {
@@ -730,7 +730,7 @@ fn arg_columns<T: Element>(
             outer.walk(group..group + 1, |_, [at, o]| {
                 let mut best = [T::ZERO; CHUNK];
                 let mut place = [0i64; CHUNK];
-                vectorize(
+                vectorize_floats::<T, _>(
                     #[inline(always)]
                     || {
                         for r in 0..along.size {
