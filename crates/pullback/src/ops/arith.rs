@@ -71,7 +71,7 @@ macro_rules! arithmetic {
             impl $op {
                 #[inline]
                 fn array(a: &Array, b: &Array, shape: &[usize]) -> Result<Array> {
-                    dispatch!(a.dtype(), stringify!($name), $($dtypes)*, T => Ok(map::zip::<T, T, T>(a, b, shape, |$x, $y| $body)))
+                    dispatch!(a.dtype(), stringify!($name), $($dtypes)*, T => Ok(map::zip::<T, T, T>(a, b, shape, #[inline(always)] |$x, $y| $body)))
                 }
             }
 
@@ -87,9 +87,9 @@ macro_rules! arithmetic {
             pub(crate) fn $owned(a: Tensor, b: Tensor) -> Result<Tensor> {
                 let reused = reuse(a, b,
                     |a, b| dispatch!(a.dtype(), stringify!($name), $($dtypes)*, T =>
-                        Ok(map::zip_in_place::<T>(a, b, |$x, $y| $body))).unwrap_or(false),
+                        Ok(map::zip_in_place::<T>(a, b, #[inline(always)] |$x, $y| $body))).unwrap_or(false),
                     |a, b| dispatch!(a.dtype(), stringify!($name), $($dtypes)*, T =>
-                        Ok(map::zip_in_place_right::<T>(a, b, |$x, $y| $body))).unwrap_or(false));
+                        Ok(map::zip_in_place_right::<T>(a, b, #[inline(always)] |$x, $y| $body))).unwrap_or(false));
                 match reused {
                     Ok(t) => Ok(t),
                     Err((a, b)) => a.$name(&b),
