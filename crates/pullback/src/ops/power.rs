@@ -177,7 +177,7 @@ struct Pow;
 
 fn pow(x: &Tensor, exponent: impl Operand) -> Result<Tensor> {
     match exponent.as_scalar() {
-        None => exponent.with_operand(x.dtype(), |e| with_common_dtype(x, e, false, binary::<Pow>)),
+        None => exponent.with_operand("pow", x.dtype(), |e| with_common_dtype(x, e, false, binary::<Pow>)),
         Some(Scalar::Float(p)) => powf(x, p),
         Some(Scalar::Bool(b)) => powi(x, i32::from(b)),
         Some(Scalar::Int(n)) => match i32::try_from(n) {
