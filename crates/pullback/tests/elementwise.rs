@@ -37,7 +37,9 @@ fn derivatives(f: F, x: f64, orders: usize) -> Vec<f64> {
         .map(|n| {
             let all: Vec<f64> = (0..4).map(|mode| item(&nth(f, n, mode)(&at).unwrap())).collect();
             for v in &all[1..] {
-                let close = (v - all[0]).abs() <= 1e-12 * all[0].abs().max(1e-300) || v.to_bits() == all[0].to_bits() || v == &all[0];
+                let close = (v - all[0]).abs() <= 1e-12 * all[0].abs().max(1e-300)
+                    || v.to_bits() == all[0].to_bits()
+                    || v == &all[0];
                 assert!(close, "order {n} at {x}: {all:?}");
             }
             all[0]
@@ -70,7 +72,8 @@ fn every_sample_matches_its_reference_and_both_modes_agree() {
             if !sample.differentiable {
                 continue;
             }
-            let floats: Vec<usize> = (0..sample.inputs.len()).filter(|&k| sample.inputs[k].dtype() == DType::F64).collect();
+            let floats: Vec<usize> =
+                (0..sample.inputs.len()).filter(|&k| sample.inputs[k].dtype() == DType::F64).collect();
             if floats.is_empty() {
                 continue;
             }
@@ -85,7 +88,11 @@ fn every_sample_matches_its_reference_and_both_modes_agree() {
                 let w = testing::table::sample_tensor(y.shape(), -1.0, 1.0, 77);
                 y.mul(&w)?.sum()
             };
-            let dx: Vec<Tensor> = x.iter().enumerate().map(|(k, t)| testing::table::sample_tensor(t.shape(), -1.0, 1.0, 31 + k as u64)).collect();
+            let dx: Vec<Tensor> = x
+                .iter()
+                .enumerate()
+                .map(|(k, t)| testing::table::sample_tensor(t.shape(), -1.0, 1.0, 31 + k as u64))
+                .collect();
             let g = grad(&f)(&x).unwrap_or_else(|e| panic!("{name}: {e}"));
             let inner: f64 = g.iter().zip(&dx).map(|(g, d)| item(&g.mul(d).unwrap().sum().unwrap())).sum();
             let forward = item(&jvp(&f, &x, &dx).unwrap().1);
@@ -117,7 +124,9 @@ fn every_sample_matches_its_reference_and_both_modes_agree() {
                 item(&slope(&x).unwrap())
             };
             let numeric = (moved(h) - moved(-h)) / (2.0 * h);
-            for (label, v) in [("reverse over forward", inner), ("forward over reverse", forward_over_reverse), ("numeric", numeric)] {
+            for (label, v) in
+                [("reverse over forward", inner), ("forward over reverse", forward_over_reverse), ("numeric", numeric)]
+            {
                 assert!((v - s).abs() <= 1e-7 * s.abs().max(1.0), "{name}: {label} {v} {s}");
             }
         }
@@ -194,7 +203,11 @@ fn powers_at_zero_to_every_order() {
     near(&derivatives(|e| Tensor::from(0.0).pow(e), 0.0, 2), &[0.0; 2], 0.0);
     near(&derivatives(|e| Tensor::from(0.0).pow(e), 2.0, 3), &[0.0; 3], 0.0);
     let ln2 = std::f64::consts::LN_2;
-    near(&derivatives(|e| Tensor::from(2.0).pow(e), 3.0, 3), &[8.0 * ln2, 8.0 * ln2 * ln2, 8.0 * ln2 * ln2 * ln2], 1e-14);
+    near(
+        &derivatives(|e| Tensor::from(2.0).pow(e), 3.0, 3),
+        &[8.0 * ln2, 8.0 * ln2 * ln2, 8.0 * ln2 * ln2 * ln2],
+        1e-14,
+    );
     // The mixed derivative at exponent 0 is 1/x.
     let mixed = |x: f64| {
         let inner = move |e: &Tensor| grad(|x: &Tensor| x.pow(e))(&Tensor::from(x));
@@ -225,11 +238,9 @@ fn ties_and_choices() {
 
     // The cotangent of the operand that was not chosen is zero, also for an infinite cotangent.
     let condition = Tensor::from([true, false]);
-    let (_, pull) = vjp(
-        |(a, b): &(Tensor, Tensor)| condition.where_(a, b),
-        &(Tensor::from([1.0, 2.0]), Tensor::from([3.0, 4.0])),
-    )
-    .unwrap();
+    let (_, pull) =
+        vjp(|(a, b): &(Tensor, Tensor)| condition.where_(a, b), &(Tensor::from([1.0, 2.0]), Tensor::from([3.0, 4.0])))
+            .unwrap();
     let (a, b) = pull.call(&Tensor::from([f64::INFINITY, f64::NAN])).unwrap();
     assert_eq!((vec64(&a)[0], vec64(&a)[1], vec64(&b)[0]), (f64::INFINITY, 0.0, 0.0));
     assert!(vec64(&b)[1].is_nan());
