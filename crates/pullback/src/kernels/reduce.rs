@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use super::simd::vectorize;
+use super::simd::vectorize_floats;
 use super::strided::{In, Loop, Nest, Out, output};
 use super::threads::split;
 use crate::Result;
@@ -264,6 +264,14 @@ impl<A: Copy> Tower<A> {
     }
 }
 
+/// Joins the second `HALF` of lanes to the first.
+#[inline(always)]
+fn fold<T, M: Monoid<T>, const HALF: usize>(lanes: &mut [M::Acc]) {
+    for l in 0..HALF {
+        lanes[l] = M::join(lanes[l], lanes[l + HALF]);
+    }
+}
+
 /// Joins at most `BLOCK` elements.
 #[inline(always)]
 fn block<T: Copy, M: Monoid<T>>(n: usize, load: impl Fn(usize) -> T) -> M::Acc {
@@ -277,13 +285,13 @@ fn block<T: Copy, M: Monoid<T>>(n: usize, load: impl Fn(usize) -> T) -> M::Acc {
             }
             i += LANES;
         }
-        let mut half = LANES / 2;
-        while half > 0 {
-            for l in 0..half {
-                lanes[l] = M::join(lanes[l], lanes[l + half]);
-            }
-            half /= 2;
-        }
+        // Spelt out, so that the lanes stay in registers: an array under a loop of unknown length would not.
+        fold::<T, M, 32>(&mut lanes);
+        fold::<T, M, 16>(&mut lanes);
+        fold::<T, M, 8>(&mut lanes);
+        fold::<T, M, 4>(&mut lanes);
+        fold::<T, M, 2>(&mut lanes);
+        fold::<T, M, 1>(&mut lanes);
         acc = lanes[0];
     }
     if n - i >= 8 {
@@ -294,11 +302,9 @@ fn block<T: Copy, M: Monoid<T>>(n: usize, load: impl Fn(usize) -> T) -> M::Acc {
             }
             i += 8;
         }
-        for half in [4, 2, 1] {
-            for l in 0..half {
-                lanes[l] = M::join(lanes[l], lanes[l + half]);
-            }
-        }
+        fold::<T, M, 4>(&mut lanes);
+        fold::<T, M, 2>(&mut lanes);
+        fold::<T, M, 1>(&mut lanes);
         acc = M::join(acc, lanes[0]);
     }
     while i < n {
@@ -414,11 +420,11 @@ pub(crate) fn reduce<T: Element, M: Monoid<T>>(x: &Array, dims: &[usize]) -> Arr
 
 /// Whether a row of `width` neighbours is long enough, or can be made so, to accumulate rows instead of columns.
 fn worth_columns(reduced: &Nest<1>, width: usize) -> bool {
-    width >= 8 || fold(reduced, width) > 1
+    width >= 8 || fold_of(reduced, width) > 1
 }
 
 /// How many rows of `width` that follow each other without a gap are treated as one wide row.
-fn fold(reduced: &Nest<1>, width: usize) -> usize {
+fn fold_of(reduced: &Nest<1>, width: usize) -> usize {
     match reduced.loops.last() {
         Some(l) if l.steps[0] == width as isize && width <= WIDTH / 8 && l.size >= 16 => {
             (WIDTH / width).min(l.size / 8)
@@ -445,7 +451,7 @@ fn rows<T: Element, M: Monoid<T>>(
             let (mut outer, base) = piece_of(reduced, piece, pieces);
             let inner = outer.pop();
             let part = start - piece * results..end - piece * results;
-            vectorize(
+            vectorize_floats::<T, _>(
                 #[inline(always)]
                 || {
                     kept.walk(part.clone(), |i, [at, _]| {
@@ -494,7 +500,7 @@ fn columns<T: Element, M: Monoid<T>>(
             let (group, chunk) = (unit / chunks, unit % chunks);
             let (start, w) = (chunk * WIDTH, WIDTH.min(width - chunk * WIDTH));
             outer.walk(group..group + 1, |_, [at, o]| {
-                vectorize(
+                vectorize_floats::<T, _>(
                     #[inline(always)]
                     || {
                         // SAFETY: the columns from `start` on are columns of `x`.
@@ -525,7 +531,7 @@ struct Scratch<A> {
 /// `w` elements from every offset of `nest` on must be valid.
 #[inline(always)]
 unsafe fn column_block<T: Element, M: Monoid<T>>(x: *const T, w: usize, nest: &Nest<1>, scratch: &mut Scratch<M::Acc>) {
-    let fold = fold(nest, w);
+    let fold = fold_of(nest, w);
     let mut wide = nest.clone();
     let mut rest = Nest::default();
     if fold > 1 {
@@ -662,7 +668,7 @@ fn arg_reduce<T: Element, M: Monoid<T, Acc = T>>(x: &Array, dim: usize, better: 
     let write = |out: Out<i64>| match vector {
         Some(v) if along.steps[0] != 1 => arg_columns(from, &kept, v, along, &better, nanos, out),
         _ => split(results, 1, nanos, |range| {
-            vectorize(
+            vectorize_floats::<T, _>(
                 #[inline(always)]
                 || {
                     kept.walk(range.clone(), |i, [at, _]| {
@@ -724,7 +730,7 @@ fn arg_columns<T: Element>(
             outer.walk(group..group + 1, |_, [at, o]| {
                 let mut best = [T::ZERO; CHUNK];
                 let mut place = [0i64; CHUNK];
-                vectorize(
+                vectorize_floats::<T, _>(
                     #[inline(always)]
                     || {
                         for r in 0..along.size {

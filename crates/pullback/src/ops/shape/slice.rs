@@ -135,7 +135,7 @@ impl View for Select {
 }
 
 /// Turns an index, negative ones counting from the end, into one below `size`.
-pub(crate) fn resolve_index(op: &str, index: isize, size: usize, dim: usize, what: &Tensor) -> Result<usize> {
+fn resolve_index(op: &str, index: isize, size: usize, dim: usize, what: &Tensor) -> Result<usize> {
     let n = size as isize;
     if index < -n || index >= n {
         bail!(Index, "{op}: index {index} is out of range for dim {dim} of {}, which has size {size}", what.ty());
