@@ -193,10 +193,8 @@ fn dtypes(op: &OpInfo) -> Outcome {
                     Err(panic) => return Err(format!("{place}: {panic}")),
                     Ok(Ok(_)) => {}
                     Ok(Err(e)) if e.kind() == ErrorKind::Dtype && names(&e, op.name) => {}
-                    // An index that is no integer any more may mean something else.
-                    Ok(Err(e))
-                        if which.is_some_and(|w| !sample.inputs[w].dtype().is_float())
-                            && e.kind() == ErrorKind::Shape => {}
+                    // An integer in the place of a float, or the other way round, may mean something else.
+                    Ok(Err(e)) if e.kind() == ErrorKind::Shape && other_kind(&sample.inputs, &inputs) => {}
                     // Converted values may be indices out of range, or leave the domain.
                     Ok(Err(e)) if matches!(e.kind(), ErrorKind::Index | ErrorKind::Value) => {}
                     Ok(Err(e)) => {
