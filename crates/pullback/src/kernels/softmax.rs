@@ -102,9 +102,9 @@ fn log_of_sum<T: Real>(max: T, sum: T) -> T {
 
 /// The exponentials of neighbours, relative to a maximum.
 #[derive(Clone, Copy)]
-struct Exponentials<T>(*const T, T);
+pub(super) struct Exponentials<T>(pub(super) *const T, pub(super) T);
 
-impl<T: Real> Source<T> for Exponentials<T> {
+impl<T: Float> Source<T> for Exponentials<T> {
     #[inline(always)]
     unsafe fn get<const N: usize>(self, i: usize) -> [T; N] {
         // SAFETY: by the contract.

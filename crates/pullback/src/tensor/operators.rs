@@ -94,7 +94,10 @@ pub(super) fn fail(e: crate::Error) -> ! {
     panic!("{e}")
 }
 
-/// Writes a binary operator for tensors (owned or borrowed) with tensors, and with numbers on either side. `float` says
+/// Writes a binary operator for tensors (owned or borrowed) with tensors, and with numbers on either side.
+///
+/// One integer and one float type only: with several, the type of a literal, and with it that of `2.0 * &x`, would be
+/// unknown to the compiler until it is too late to call a method on the product. Methods take every number. `float` says
 /// that the operation has float results only.
 macro_rules! binary_operator {
     ($trait:ident, $method:ident, $owned:path, float: $float:literal) => {
