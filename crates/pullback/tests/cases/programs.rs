@@ -36,7 +36,10 @@ fn programs() -> Vec<(&'static str, fn(&Tensor, &Tensor, &Tensor) -> Result<Tens
         }),
         ("choices", |x, w, _| {
             let c = x.gt(0.1)?;
-            c.where_(&x.exp()?, &x.mul(3.0)?)?.maximum(&w.select(0, 1)?)?.sum()?.add(&w.clamp(Some(-0.5), Some(0.5))?.sum()?)
+            c.where_(&x.exp()?, &x.mul(3.0)?)?
+                .maximum(&w.select(0, 1)?)?
+                .sum()?
+                .add(&w.clamp(Some(-0.5), Some(0.5))?.sum()?)
         }),
         ("ordering", |x, w, _| {
             let (sorted, _) = x.sort(0, true)?;
@@ -51,7 +54,9 @@ fn programs() -> Vec<(&'static str, fn(&Tensor, &Tensor, &Tensor) -> Result<Tens
         ("classes", |x, w, i| w.mul(x)?.cross_entropy(i)),
         ("powers", |x, w, _| x.square()?.add(0.5)?.pow(&w.abs()?)?.sum()?.log1p()),
         ("stopped", |x, w, _| x.detach()?.mul(x)?.sum()?.mul(&w.sum()?.detach()?.add(&w.square()?.sum()?)?)),
-        ("cast", |x, w, i| x.sum()?.mul(&i.sum()?.to_dtype(DType::F64)?)?.add(&w.gt(0.0)?.to_dtype(DType::F64)?.mul(w)?.sum()?)),
+        ("cast", |x, w, i| {
+            x.sum()?.mul(&i.sum()?.to_dtype(DType::F64)?)?.add(&w.gt(0.0)?.to_dtype(DType::F64)?.mul(w)?.sum()?)
+        }),
         ("nested", |x, w, _| {
             // Derivatives and lanes inside of what is differentiated and mapped.
             let rows = vmap(|row: &Tensor| grad(|x: &Tensor| x.mul(row)?.sin()?.prod())(x))(w)?;
@@ -175,18 +180,25 @@ fn lanes_inside_lanes_with_dims_of_their_own() {
             let w = noise(&[2, 4, 3], 0.8);
             let i = Tensor::from_slice(&[0i64, 1, 1, 0, 1, 0, 0, 1], &[4, 2]).unwrap();
             // x has both lanes, w the inner ones, i the outer ones... each in a place of its own.
-            let got = Vmap::new().in_dims((outer as i32, None, None)).out_dims(1).of(|(x, w, i): &(Tensor, Tensor, Tensor)| {
-                Vmap::new().in_dims((inner as i32, 1, 0)).of(|(x, w, i): &(Tensor, Tensor, Tensor)| {
-                    grad(|x: &Tensor| f(x, w, i))(x)
-                })(&(x.clone(), w.clone(), i.clone()))
-            })(&(x.clone(), w.clone(), i.clone()));
+            let got = Vmap::new().in_dims((outer as i32, None, None)).out_dims(1).of(
+                |(x, w, i): &(Tensor, Tensor, Tensor)| {
+                    Vmap::new()
+                        .in_dims((inner as i32, 1, 0))
+                        .of(|(x, w, i): &(Tensor, Tensor, Tensor)| grad(|x: &Tensor| f(x, w, i))(x))(
+                        &(x.clone(), w.clone(), i.clone()),
+                    )
+                },
+            )(&(x.clone(), w.clone(), i.clone()));
             let got = got.unwrap();
             assert_eq!(got.shape(), [4, 2, 3]);
             for k in 0..2 {
                 for n in 0..4 {
                     let x = x.select(outer as isize, k).unwrap().select(inner as isize, n).unwrap();
                     let (w, i) = (w.select(1, n).unwrap(), i.select(0, n).unwrap());
-                    same(&got.select(0, n).unwrap().select(0, k).unwrap(), &grad(|x: &Tensor| f(x, &w, &i))(&x).unwrap());
+                    same(
+                        &got.select(0, n).unwrap().select(0, k).unwrap(),
+                        &grad(|x: &Tensor| f(x, &w, &i))(&x).unwrap(),
+                    );
                 }
             }
         }
@@ -244,11 +256,16 @@ fn zero_lanes_and_one_lane_of_every_program() {
                     Ok((f(&a[0])?, grad(&f)(&a[0])?, hessian(&f)(&a[0])?, jvp(&f, &a[0], &a[0])?.1))
                 };
                 let (y, g, h, t) = Vmap::new().in_dims(dims.to_vec()).of(call)(&args).unwrap();
-                assert_eq!((y.shape(), g.shape(), h.shape(), t.shape()),
-                    (&[size][..], &[size, 3][..], &[size, 3, 3][..], &[size][..]));
+                assert_eq!(
+                    (y.shape(), g.shape(), h.shape(), t.shape()),
+                    (&[size][..], &[size, 3][..], &[size, 3, 3][..], &[size][..])
+                );
                 if size == 1 {
-                    let one: Vec<Tensor> = args.iter().zip(dims)
-                        .map(|(t, d)| d.map_or(t.clone(), |d| t.select(d as isize, 0).unwrap())).collect();
+                    let one: Vec<Tensor> = args
+                        .iter()
+                        .zip(dims)
+                        .map(|(t, d)| d.map_or(t.clone(), |d| t.select(d as isize, 0).unwrap()))
+                        .collect();
                     let want = call(&one).unwrap();
                     same(&g.select(0, 0).unwrap(), &want.1);
                     same(&h.select(0, 0).unwrap(), &want.2);

@@ -44,8 +44,7 @@ pub fn law(f: impl Fn(&Vec<Tensor>) -> Result<Tensor>, args: &[Tensor], dims: &[
     for out in 0..rank {
         let got = Vmap::new().in_dims(dims.to_vec()).out_dims(out as i32).of(&f)(&args.to_vec()).unwrap();
         same(&got, &looped(&f, args, dims, out as isize).unwrap());
-        let got =
-            Vmap::new().in_dims(dims.to_vec()).out_dims(out as i32 - rank as i32).of(&f)(&args.to_vec()).unwrap();
+        let got = Vmap::new().in_dims(dims.to_vec()).out_dims(out as i32 - rank as i32).of(&f)(&args.to_vec()).unwrap();
         same(&got, &looped(&f, args, dims, out as isize).unwrap());
     }
 }
@@ -97,12 +96,12 @@ fn c49_nested_lanes_of_indices_and_of_columns() {
     assert_eq!(first.shape(), [2, 3, 4, 1]);
     close(&values(&first), &table[..24]);
     // The same by `gather` and by `take_along_dim`.
-    let gathered = vmap(vmap(|i: &Tensor| {
-        Vmap::new().in_dims(1).out_dims(1).of(|c: &Tensor| c.gather(0, i))(&e)
-    }))(&idx);
+    let gathered =
+        vmap(vmap(|i: &Tensor| Vmap::new().in_dims(1).out_dims(1).of(|c: &Tensor| c.gather(0, i))(&e)))(&idx);
     is(&gathered.unwrap(), &[2, 3, 1, 4], &table[..24]);
     // Columns outside, indices inside.
-    let turned = Vmap::new().in_dims(1).out_dims(-1).of(|c: &Tensor| vmap(vmap(|i: &Tensor| c.index_select(0, i)))(&idx));
+    let turned =
+        Vmap::new().in_dims(1).out_dims(-1).of(|c: &Tensor| vmap(vmap(|i: &Tensor| c.index_select(0, i)))(&idx));
     is(&turned(&e).unwrap(), &[2, 3, 1, 4], &table[..24]);
 }
 
@@ -141,9 +140,7 @@ fn c52_writing_at_indices_with_a_leading_axis_of_size_one() {
     let (y, z) = (zeros(&[3]), ones(&[2]));
     is(&Vmap::new().in_dims((0, None)).of(put)(&(args.0.clone(), z)).unwrap(), &[2, 1, 3], &want);
     is(&Vmap::new().in_dims((None, 0)).of(put)(&(y, args.1.clone())).unwrap(), &[2, 1, 3], &want);
-    let scatter = |(y, z): &(Tensor, Tensor)| {
-        y.unsqueeze(0)?.scatter(1, &index.unsqueeze(0)?, &z.unsqueeze(0)?)
-    };
+    let scatter = |(y, z): &(Tensor, Tensor)| y.unsqueeze(0)?.scatter(1, &index.unsqueeze(0)?, &z.unsqueeze(0)?);
     is(&vmap(scatter)(&args).unwrap(), &[2, 1, 3], &want);
     let (dy, dz) = grad(|a: &(Tensor, Tensor)| vmap(put)(a)?.sum())(&args).unwrap();
     is(&dy, &[2, 3], &[0.0, 0.0, 1.0, 0.0, 0.0, 1.0]);
@@ -175,7 +172,8 @@ fn c56_concatenating_mapped_and_unmapped_pieces() {
         stack(&[&a, &zero, &zero, &zero, &b, &zero, &zero, &zero, &c], 0)?.reshape(&[3, 3])
     };
     let x = Tensor::from([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]);
-    let want: Vec<f64> = (1..=6).flat_map(|k| (0..3).map(move |j| if (k - 1) % 3 == j { k as f64 } else { 0.0 })).collect();
+    let want: Vec<f64> =
+        (1..=6).flat_map(|k| (0..3).map(move |j| if (k - 1) % 3 == j { k as f64 } else { 0.0 })).collect();
     is(&vmap(diag)(&x).unwrap(), &[2, 3, 3], &want);
     is(&grad(|x: &Tensor| vmap(diag)(x)?.sum())(&x).unwrap(), &[2, 3], &[1.0; 6]);
     // Pieces with lanes in other places than the first, and without.
@@ -205,7 +203,10 @@ fn c57_a_function_that_returns_a_constant() {
     is(&one, &[], &[1.0]);
     let err = Vmap::new().out_dims(None).of(|x: &Tensor| x.mul(2.0))(&x).unwrap_err();
     assert!(err.is_dim());
-    assert!(err.to_string().contains("out_dims is None for result, but it depends on the lane (f64[], batch 3)"), "{err}");
+    assert!(
+        err.to_string().contains("out_dims is None for result, but it depends on the lane (f64[], batch 3)"),
+        "{err}"
+    );
 }
 
 #[test]
@@ -273,7 +274,8 @@ fn c61_what_a_closure_captures_is_shared_and_what_is_passed_is_mapped() {
     assert_eq!(ints(&shared), [1, 1, 1]);
     let mapped = vmap(|(_, a): &(Tensor, Tensor)| a.argmax(None, false))(&(d.clone(), array.clone())).unwrap();
     assert_eq!(ints(&mapped), [1, 2, 0]);
-    let said = Vmap::new().in_dims((0, None)).of(|(_, a): &(Tensor, Tensor)| a.argmax(None, false))(&(d, array)).unwrap();
+    let said =
+        Vmap::new().in_dims((0, None)).of(|(_, a): &(Tensor, Tensor)| a.argmax(None, false))(&(d, array)).unwrap();
     assert_eq!(ints(&said), [1, 1, 1]);
 }
 
@@ -318,9 +320,13 @@ fn c62_negative_nested_and_partial_in_dims() {
     for dim in [3, -4] {
         let err = Vmap::new().in_dims(dim).of(|x: &Tensor| x.sum())(&x).unwrap_err();
         assert!(err.is_dim());
-        assert!(err.to_string().contains(&format!("in_dims: dim {dim} is out of range for argument (f64[2,3,4])")), "{err}");
+        assert!(
+            err.to_string().contains(&format!("in_dims: dim {dim} is out of range for argument (f64[2,3,4])")),
+            "{err}"
+        );
     }
-    let err = Vmap::new().in_dims((0, 1)).of(|(a, b): &(Tensor, Tensor)| a.mul(b))(&(ones(&[2]), ones(&[2]))).unwrap_err();
+    let err =
+        Vmap::new().in_dims((0, 1)).of(|(a, b): &(Tensor, Tensor)| a.mul(b))(&(ones(&[2]), ones(&[2]))).unwrap_err();
     assert!(err.to_string().contains("dim 1 is out of range for argument.1 (f64[2])"), "{err}");
     let err = vmap(|x: &Tensor| x.mul(2.0))(&Tensor::from(1.0)).unwrap_err();
     assert!(err.is_dim());
@@ -448,10 +454,18 @@ fn c68_dtypes_are_those_of_the_loop() {
     // 0-d lanes give way to tensors with dimensions, in every mix of dtypes, ranks and lanes.
     for a in DType::ALL {
         for b in DType::ALL {
-            for (ranks, dims) in [((0, 0), (true, true)), ((0, 1), (true, true)), ((0, 1), (true, false)), ((0, 1), (false, true)),
-                ((1, 0), (true, false)), ((0, 0), (true, false)), ((0, 0), (false, true)), ((1, 1), (false, true))]
-            {
-                let make = |dtype, rank: usize, lane: bool| of(dtype, &[&[2][..usize::from(lane)], &[3][..rank]].concat());
+            for (ranks, dims) in [
+                ((0, 0), (true, true)),
+                ((0, 1), (true, true)),
+                ((0, 1), (true, false)),
+                ((0, 1), (false, true)),
+                ((1, 0), (true, false)),
+                ((0, 0), (true, false)),
+                ((0, 0), (false, true)),
+                ((1, 1), (false, true)),
+            ] {
+                let make =
+                    |dtype, rank: usize, lane: bool| of(dtype, &[&[2][..usize::from(lane)], &[3][..rank]].concat());
                 let args = [make(a, ranks.0, dims.0), make(b, ranks.1, dims.1)];
                 let dims = [dims.0.then_some(0), dims.1.then_some(0)];
                 law(|x| x[0].add(&x[1]), &args, &dims);
@@ -478,7 +492,10 @@ fn c69_arguments_that_disagree_on_the_number_of_lanes() {
     );
     assert!(err.is_shape());
     let err = vmap(f)(&(zeros(&[10, 1]), zeros(&[1, 1, 1, 5]))).unwrap_err();
-    assert!(err.to_string().contains("argument.0 has 10 (f64[10,1], dim 0), argument.1 has 1 (f64[1,1,1,5], dim 0)"), "{err}");
+    assert!(
+        err.to_string().contains("argument.0 has 10 (f64[10,1], dim 0), argument.1 has 1 (f64[1,1,1,5], dim 0)"),
+        "{err}"
+    );
     let err = vmap(|p: &Pair| p.a.mul(&p.b))(&Pair { a: zeros(&[1]), b: zeros(&[0]) }).unwrap_err();
     assert!(err.to_string().contains("argument.a has 1") && err.to_string().contains("argument.b has 0"), "{err}");
 }
@@ -501,7 +518,11 @@ fn c77_nothing_is_looped_over_unless_the_user_says_so() {
             Ok(())
         }
         fn vmap(&self, info: &VmapInfo, dims: Dims<Tensor>, x: &Tensor) -> Result<(Tensor, Dims<Tensor>)> {
-            if self.looped { batching::per_example(self, info, dims, x) } else { batching::generated(self, info, dims, x) }
+            if self.looped {
+                batching::per_example(self, info, dims, x)
+            } else {
+                batching::generated(self, info, dims, x)
+            }
         }
     }
     let x = Tensor::from([1.0, 2.0]);
