@@ -96,6 +96,12 @@ impl DType {
         if self as u8 >= other as u8 { self } else { other }
     }
 
+    /// True if elements of this dtype can be stored in a tensor of dtype `other` without changing what kind of number
+    /// they are: no float among integers, no number among bools.
+    pub(crate) const fn fits_in(self, other: DType) -> bool {
+        self.category() <= other.category()
+    }
+
     /// `self` if it is a float, else the default float `f32`.
     pub const fn to_float(self) -> DType {
         if self.is_float() { self } else { DType::F32 }

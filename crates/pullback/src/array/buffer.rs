@@ -81,14 +81,30 @@ impl Drop for Buffer {
 }
 
 /// Bytes in blocks that arrays hold at present, on all threads; short arrays that need no block are not counted.
-pub(crate) fn live_bytes() -> usize {
+///
+/// ```
+/// use pullback::{DType, Tensor, live_bytes};
+/// let before = live_bytes();
+/// let x = Tensor::zeros(&[1000], DType::F64)?;
+/// assert!(live_bytes() >= before + 8000);
+/// drop(x);
+/// assert_eq!(live_bytes(), before);
+/// # Ok::<(), pullback::Error>(())
+/// ```
+pub fn live_bytes() -> usize {
     let threads = threads();
     let sum = RETIRED.load(Relaxed) + threads.iter().map(|live| live.load(Relaxed)).sum::<isize>();
     usize::try_from(sum).unwrap_or(0)
 }
 
 /// Returns the blocks that wait for reuse to the system: those of this thread and the shared ones.
-pub(crate) fn clear_cache() {
+///
+/// Blocks are kept for the next tensor of their size, because fresh pages cost more than the arithmetic on them.
+///
+/// ```
+/// pullback::clear_cache();
+/// ```
+pub fn clear_cache() {
     // A thread that is ending has emptied its lists already.
     let _ = LOCAL.try_with(Local::clear);
     let blocks = std::mem::take(&mut *shared());

@@ -7,8 +7,9 @@ use std::mem::MaybeUninit;
 use std::sync::Arc;
 
 use buffer::Buffer;
-pub(crate) use buffer::{clear_cache, live_bytes};
+pub use buffer::{clear_cache, live_bytes};
 use smallvec::SmallVec;
+pub(crate) use view::Cut;
 
 use crate::DType;
 use crate::dtype::Element;
@@ -165,6 +166,11 @@ impl Array {
 
     pub(crate) fn strides(&self) -> &[isize] {
         &self.0.strides
+    }
+
+    /// Where the first element lies in the storage, in elements.
+    pub(crate) fn offset(&self) -> usize {
+        self.0.offset
     }
 
     pub(crate) fn dtype(&self) -> DType {

@@ -3,6 +3,30 @@
 use super::{Array, Inner, copy_of};
 use crate::shape::{Shape, Strides, contiguous_strides, numel};
 
+/// What a part of an array takes of one dimension: `len` elements from `start` in steps of `step`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cut {
+    /// 0 if there are no elements.
+    pub(crate) start: usize,
+    pub(crate) len: usize,
+    /// 1 unless there are several elements, so that products with strides cannot overflow.
+    pub(crate) step: isize,
+    /// False if the dimension, of which one element is taken, is dropped.
+    pub(crate) keep: bool,
+}
+
+impl Cut {
+    /// A whole dimension.
+    pub(crate) fn all(size: usize) -> Cut {
+        Cut { start: 0, len: size, step: 1, keep: true }
+    }
+
+    /// True if this is all of a dimension of `size`.
+    pub(crate) fn is_all(&self, size: usize) -> bool {
+        *self == Cut::all(size)
+    }
+}
+
 /// True if elements with these strides lie in row-major order without gaps.
 fn is_row_major(shape: &[usize], strides: &[isize]) -> bool {
     let (mut step, mut regular) = (1isize, true);
@@ -99,6 +123,20 @@ impl Array {
         shape[dim] = len;
         strides[dim] *= step;
         self.with_layout(shape, strides, offset)
+    }
+
+    /// The part that `cuts`, one for each dimension, select.
+    pub(crate) fn region(&self, cuts: &[Cut]) -> Array {
+        let (mut shape, mut strides) = (Shape::new(), Strides::new());
+        let mut offset = self.0.offset as isize;
+        for (cut, &stride) in cuts.iter().zip(&self.0.strides) {
+            offset += cut.start as isize * stride;
+            if cut.keep {
+                shape.push(cut.len);
+                strides.push(stride * cut.step);
+            }
+        }
+        self.with_layout(shape, strides, offset as usize)
     }
 
     /// The slice at `index` along `dim`, without that dimension.
@@ -274,6 +312,17 @@ mod tests {
         assert_eq!(read::<i32>(&x.select(1, 2)), [2, 5]);
         assert_eq!(read::<i32>(&x.slice(1, 3, 0, 1)), [0i32; 0]);
         assert_eq!(x.slice(0, 2, 0, -1).shape(), [0, 3]);
+    }
+
+    #[test]
+    fn regions() {
+        let cut = |start, len, step, keep| Cut { start, len, step, keep };
+        let x = iota(&[3, 4, 5]);
+        let y = x.region(&[cut(1, 1, 1, false), cut(3, 2, -2, true), cut(0, 3, 2, true)]);
+        assert_eq!((y.shape(), read::<i32>(&y)), (&[2, 3][..], vec![35, 37, 39, 25, 27, 29]));
+        let z = y.region(&[cut(1, 1, 1, true), cut(2, 1, 1, false)]);
+        assert_eq!((z.shape(), read::<i32>(&z)), (&[1][..], vec![29]));
+        assert_eq!(x.region(&[Cut::all(3), cut(0, 0, 1, true), Cut::all(5)]).shape(), [3, 0, 5]);
     }
 
     #[test]

@@ -18,13 +18,13 @@ const LANES: usize = 16;
 /// The four words of `LANES` blocks, word by word.
 type Words = [[u32; LANES]; 4];
 
-/// Philox4x32-10 of `LANES` counters under one key.
+/// Philox4x32-10 of `N` counters under one key.
 #[inline(always)]
-fn philox(key: [u32; 2], mut counters: Words) -> Words {
+fn philox<const N: usize>(key: [u32; 2], mut counters: [[u32; N]; 4]) -> [[u32; N]; 4] {
     let [mut k0, mut k1] = key;
     for _ in 0..10 {
         let [c0, c1, c2, c3] = counters;
-        for l in 0..LANES {
+        for l in 0..N {
             let p0 = u64::from(c0[l]) * 0xd251_1f53;
             let p1 = u64::from(c2[l]) * 0xcd9e_8d57;
             counters[0][l] = (p1 >> 32) as u32 ^ c1[l] ^ k0;
@@ -60,10 +60,10 @@ fn group(key: u64, stream: u64, group: usize) -> Words {
 
 /// Two numbers that depend on `key` and `number` only, such as the keys that a key splits into.
 pub(crate) fn derive(key: u64, number: u64) -> [u64; 2] {
-    // A stream that no draw uses: draws count their streams from zero.
-    let words = group(key, u64::MAX, number as usize / LANES);
-    let l = number as usize % LANES;
-    let pair = |w: usize| u64::from(words[w + 1][l]) << 32 | u64::from(words[w][l]);
+    let [low, high] = halves(number);
+    // A stream that no draw uses but by an accident of 64 bits.
+    let words = philox(halves(key), [low, high, u32::MAX, u32::MAX].map(|w| [w]));
+    let pair = |w: usize| u64::from(words[w + 1][0]) << 32 | u64::from(words[w][0]);
     [pair(0), pair(2)]
 }
 
@@ -239,6 +239,58 @@ pub(crate) fn integers(shape: &[usize], low: i64, high: i64, dtype: DType, key: 
             out
         },
     )))
+}
+
+/// Bools that are true with probability `p`, to the nearest multiple of 2⁻³².
+pub(crate) fn bernoulli(shape: &[usize], p: f64, key: u64, stream: u64) -> Array {
+    let below = (p * (1u64 << 32) as f64).round() as u64;
+    fill(
+        shape,
+        key,
+        stream,
+        1,
+        #[inline(always)]
+        |words: &Words| {
+            let mut out = [false; 4 * LANES];
+            for (i, o) in out.iter_mut().enumerate() {
+                *o = u64::from(words[i / LANES][i % LANES]) < below;
+            }
+            out
+        },
+    )
+}
+
+/// A random order of `0..n` along the last dimension, of size `n`, for every index of the others.
+pub(crate) fn permutations(shape: &[usize], key: u64, stream: u64) -> Array {
+    let n = shape.last().copied().unwrap_or(0);
+    let bits = fill(
+        shape,
+        key,
+        stream,
+        2,
+        #[inline(always)]
+        |words: &Words| {
+            let mut out = [0i64; 2 * LANES];
+            for (i, o) in out.iter_mut().enumerate() {
+                let (w, l) = (i / LANES * 2, i % LANES);
+                *o = (u64::from(words[w + 1][l]) << 32 | u64::from(words[w][l])) as i64;
+            }
+            out
+        },
+    );
+    let bits = bits.as_slice::<i64>().unwrap_or_default();
+    let mut order = vec![0i64; bits.len()];
+    if n > 0 {
+        for (row, bits) in order.chunks_exact_mut(n).zip(bits.chunks_exact(n)) {
+            // Each number takes the place of a random one before it, which moves to the end.
+            for k in 0..n {
+                let j = (u128::from(bits[k] as u64) * (k as u128 + 1)) >> 64;
+                row[k] = row[j as usize];
+                row[j as usize] = k as i64;
+            }
+        }
+    }
+    Array::from_slice(Shape::from_slice(shape), &order)
 }
 
 #[cfg(test)]

@@ -32,7 +32,12 @@ static THREADS: AtomicUsize = AtomicUsize::new(0);
 
 /// How many threads one operation may use: what [`set_num_threads`] said, else the environment variable
 /// `PULLBACK_NUM_THREADS`, else the number of processors.
-pub(crate) fn num_threads() -> usize {
+///
+/// ```
+/// pullback::set_num_threads(2);
+/// assert_eq!(pullback::num_threads(), 2);
+/// ```
+pub fn num_threads() -> usize {
     let n = THREADS.load(Relaxed);
     if n > 0 { n } else { default_threads() }
 }
@@ -48,7 +53,12 @@ fn default_threads() -> usize {
 
 /// Sets how many threads one operation may use; 0 counts as 1. Results may depend on it in the last digit, but not
 /// on timing.
-pub(crate) fn set_num_threads(n: usize) {
+///
+/// ```
+/// pullback::set_num_threads(1);
+/// assert_eq!(pullback::num_threads(), 1);
+/// ```
+pub fn set_num_threads(n: usize) {
     THREADS.store(n.max(1), Relaxed);
 }
 

@@ -9,7 +9,7 @@ use crate::dtype::dispatch;
 use crate::error::bail;
 use crate::kernels::math::Float;
 use crate::kernels::{map, reduce};
-use crate::shape::{resolve_dim, with_dim, without_dim};
+use crate::shape::{resolve_dim, with_dim};
 use crate::{ErrorKind, Result, Tensor};
 
 ops! { OPS;

@@ -405,6 +405,17 @@ impl<K: Binary> Op for BinaryOp<K> {
     }
 }
 
+/// Applies an operation with one output that is made for this call.
+pub(crate) fn apply1(op: impl Op, inputs: &[&Tensor]) -> Result<Tensor> {
+    if inputs.iter().any(|t| t.array().is_none()) {
+        return bind1(&OpRef::new(op), inputs);
+    }
+    match op.forward(inputs)?.pop() {
+        Some(out) => Ok(out),
+        None => crate::error::bail!(Internal, "{}: an operation with one output returned none", op.name()),
+    }
+}
+
 /// A linear function of one tensor: both modes follow from the function itself and its transpose.
 pub(crate) trait Linear: Clone + Send + Sync + 'static {
     const NAME: &'static str;
@@ -417,6 +428,12 @@ pub(crate) trait Linear: Clone + Send + Sync + 'static {
 
     /// The same function for `size` lanes, which lie along dimension 0 of input and result.
     fn batched(&self, size: usize) -> Self;
+
+    /// The same function for lanes that lie along dimension `lane` of an input of shape `input`, and where they lie in
+    /// the result; `None` if they have to move to the front first.
+    fn batched_in_place(&self, _input: &[usize], _lane: usize) -> Option<(Self, usize)> {
+        None
+    }
 }
 
 /// A [`Linear`] as an operation.
@@ -452,6 +469,11 @@ impl<K: Linear> Op for LinearOp<K> {
     }
 
     fn vmap(&self, info: &VmapInfo, dims: &[Option<usize>], inputs: &[&Tensor]) -> Result<Batched> {
+        if let Some(lane) = dims[0]
+            && let Some((op, lane)) = self.0.batched_in_place(inputs[0].shape(), lane)
+        {
+            return Ok((smallvec![linear(op, inputs[0])?], smallvec![Some(lane)]));
+        }
         vmap_front(&OpRef::new(LinearOp(self.0.batched(info.batch_size))), dims, inputs)
     }
 }

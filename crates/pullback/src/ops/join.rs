@@ -2,15 +2,16 @@
 
 use smallvec::{SmallVec, smallvec};
 
-use super::shape::slice;
-use super::table::{Naive, Sample, ops, sample_tensor};
+use super::family::apply1;
+use super::shape::{behind, move_dim, slice, zeros};
+use super::table::{ErrorSample, Naive, Sample, ops, sample_tensor};
 use crate::error::bail;
 use crate::function::op::{Batched, Cotangents, Op, Tangents};
 use crate::function::{Cotangent, OpRef, Outs, Saved, Tangent, VmapInfo};
-use crate::interp::{batch, bind, bind1};
+use crate::interp::{batch, bind};
 use crate::kernels::join;
-use crate::shape::{Shape, resolve_dim};
-use crate::{Result, Tensor};
+use crate::shape::{Shape, resolve_dim, with_dim};
+use crate::{ErrorKind, Result, Tensor};
 
 ops! { OPS;
     /// The tensors one after the other along `dim`.
@@ -19,7 +20,7 @@ ops! { OPS;
     /// All alike except along `dim`, at least one tensor.
     ///
     /// # Dtypes
-    /// All, promoted to a common one.
+    /// All, promoted to a common one; see [`DType`](crate::DType).
     ///
     /// # Derivative
     /// Each tensor's part of the cotangent.
@@ -34,7 +35,8 @@ ops! { OPS;
     /// assert_eq!(x.to_vec::<i32>()?, [1, 2, 3]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    free fn cat(tensors: &[&Tensor], dim: isize) -> Result<Tensor> = concatenate { samples: cat_samples };
+    free fn cat(tensors: &[&Tensor], dim: isize) -> Result<Tensor> = concatenate
+        { samples: cat_samples, errors: cat_errors };
 
     /// The tensors along a new dimension `dim`.
     ///
@@ -42,7 +44,7 @@ ops! { OPS;
     /// All alike, at least one tensor. `dim` counts in the result.
     ///
     /// # Dtypes
-    /// All, promoted to a common one.
+    /// All, promoted to a common one; see [`DType`](crate::DType).
     ///
     /// # Derivative
     /// Each tensor's slice of the cotangent.
@@ -57,7 +59,8 @@ ops! { OPS;
     /// assert_eq!(x.to_vec::<f64>()?, [1.0, 2.0]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    free fn stack(tensors: &[&Tensor], dim: isize) -> Result<Tensor> = stack_tensors { samples: stack_samples };
+    free fn stack(tensors: &[&Tensor], dim: isize) -> Result<Tensor> = stack_tensors
+        { samples: stack_samples, errors: stack_errors };
 }
 
 struct Cat {
@@ -82,8 +85,16 @@ fn concatenate(tensors: &[&Tensor], dim: isize) -> Result<Tensor> {
         }
         dtype = dtype.promote(t.dtype());
     }
-    let same: SmallVec<[Tensor; 4]> = tensors.iter().map(|t| t.to_dtype(dtype)).collect::<Result<_>>()?;
-    bind1(&OpRef::new(Cat { dim }), &same.iter().collect::<SmallVec<[&Tensor; 8]>>())
+    let same: SmallVec<[Tensor; 8]> = tensors.iter().map(|t| t.to_dtype(dtype)).collect::<Result<_>>()?;
+    join_parts(&same, dim)
+}
+
+/// [`cat`] of parts that fit together.
+fn join_parts(parts: &[Tensor], dim: usize) -> Result<Tensor> {
+    match parts {
+        [one] => Ok(one.clone()),
+        _ => apply1(Cat { dim }, &parts.iter().collect::<SmallVec<[&Tensor; 8]>>()),
+    }
 }
 
 fn stack_tensors(tensors: &[&Tensor], dim: isize) -> Result<Tensor> {
@@ -96,8 +107,11 @@ fn stack_tensors(tensors: &[&Tensor], dim: isize) -> Result<Tensor> {
         }
     }
     let dim = resolve_dim("stack", dim, first.rank() + 1, format_args!("the result of stacking {}", first.ty()))?;
-    let parts: SmallVec<[Tensor; 8]> = tensors.iter().map(|t| t.unsqueeze(dim as isize)).collect::<Result<_>>()?;
-    concatenate(&parts.iter().collect::<SmallVec<[&Tensor; 8]>>(), dim as isize)
+    let dtype = tensors.iter().fold(first.dtype(), |dtype, t| dtype.promote(t.dtype()));
+    let shape = with_dim(first.shape(), dim, 1);
+    let parts: SmallVec<[Tensor; 8]> =
+        tensors.iter().map(|t| t.to_dtype(dtype)?.reshape_to(&shape)).collect::<Result<_>>()?;
+    join_parts(&parts, dim)
 }
 
 impl Op for Cat {
@@ -133,16 +147,24 @@ impl Op for Cat {
             .get_state::<Vec<Shape>>()
             .iter()
             .zip(tangents)
-            .map(|(shape, t)| t.as_tensor().map_or_else(|| Tensor::zeros(shape, dtype), |t| Ok(t.clone())))
+            .map(|(shape, t)| t.as_tensor().map_or_else(|| zeros(shape, dtype), |t| Ok(t.clone())))
             .collect::<Result<_>>()?;
-        let refs: SmallVec<[&Tensor; 8]> = parts.iter().collect();
-        Ok(smallvec![bind1(&OpRef::new(Cat { dim: self.dim }), &refs)?.into()])
+        Ok(smallvec![join_parts(&parts, self.dim)?.into()])
     }
     fn vmap(&self, info: &VmapInfo, dims: &[Option<usize>], inputs: &[&Tensor]) -> Result<Batched> {
-        let parts: SmallVec<[Tensor; 8]> =
-            inputs.iter().zip(dims).map(|(t, d)| batch::materialize(t, *d, info.batch_size)).collect::<Result<_>>()?;
-        let outs = bind(&OpRef::new(Cat { dim: self.dim + 1 }), &parts.iter().collect::<SmallVec<[&Tensor; 8]>>())?;
-        Ok((outs, smallvec![Some(0)]))
+        // Lanes stay where those of the first batched part lie.
+        let lane = dims.iter().find_map(|d| *d).unwrap_or(0);
+        let parts: SmallVec<[Tensor; 8]> = inputs
+            .iter()
+            .zip(dims)
+            .map(|(t, d)| match d {
+                Some(d) => move_dim(t, *d, lane),
+                None => move_dim(&batch::materialize(t, None, info.batch_size)?, 0, lane),
+            })
+            .collect::<Result<_>>()?;
+        let op = OpRef::new(Cat { dim: behind(self.dim, lane) });
+        let outs = bind(&op, &parts.iter().collect::<SmallVec<[&Tensor; 8]>>())?;
+        Ok((outs, smallvec![Some(lane)]))
     }
 }
 
@@ -160,14 +182,67 @@ fn cat_samples() -> Vec<Sample> {
             cat(&[&x[0], &x[1]], 0)
         })
         .reference(|x| vec![x[1].clone()]),
+        Sample::one("three, one twice", [sample_tensor(&[2], -1.0, 1.0, 1), sample_tensor(&[1], -1.0, 1.0, 2)], |x| {
+            cat(&[&x[0], &x[1], &x[0]], 0)
+        })
+        .reference(|x| vec![Naive { shape: vec![5], data: [&x[0].data[..], &x[1].data, &x[0].data].concat() }]),
+        Sample::one("one part", [sample_tensor(&[2], -1.0, 1.0, 1)], |x| cat(&[&x[0]], 0))
+            .reference(|x| vec![x[0].clone()]),
+        Sample::one("with integers", [sample_tensor(&[2], -1.0, 1.0, 1), Tensor::from([3i64])], |x| {
+            cat(&[&x[0], &x[1]], 0)
+        })
+        .reference(|x| vec![Naive { shape: vec![3], data: [&x[0].data[..], &x[1].data].concat() }]),
+    ]
+}
+
+fn cat_errors() -> Vec<ErrorSample> {
+    let (x, y) = (sample_tensor(&[2, 3], 0.0, 1.0, 1), sample_tensor(&[2, 2], 0.0, 1.0, 2));
+    let (z, dim) = (x.clone(), x.clone());
+    vec![
+        ErrorSample::new("none", ErrorKind::Arity, "cat: expected at least one tensor, got none", || cat(&[], 0)),
+        ErrorSample::new(
+            "shapes",
+            ErrorKind::Shape,
+            "tensors must agree in every dim but 0, got f64[2,3] and, at position 1, f64[2,2]",
+            move || cat(&[&x, &y], 0),
+        ),
+        ErrorSample::new("0-d", ErrorKind::Dim, "cat: dim 0 is out of range for f64[]", || {
+            cat(&[&Tensor::from(1.0)], 0)
+        }),
+        ErrorSample::new("dim", ErrorKind::Dim, "cat: dim 2 is out of range for f64[2,3]", move || cat(&[&z, &dim], 2)),
     ]
 }
 
 fn stack_samples() -> Vec<Sample> {
+    let inputs = |shape: &[usize]| [sample_tensor(shape, -1.0, 1.0, 1), sample_tensor(shape, -1.0, 1.0, 2)];
     vec![
-        Sample::one("back", [sample_tensor(&[2], -1.0, 1.0, 1), sample_tensor(&[2], -1.0, 1.0, 2)], |x| {
-            stack(&[&x[0], &x[1]], -1)
-        })
-        .reference(|x| vec![Naive::from_fn(&[2, 2], |i| x[i[1]].at(&i[..1]))]),
+        Sample::one("back", inputs(&[2]), |x| stack(&[&x[0], &x[1]], -1))
+            .reference(|x| vec![Naive::from_fn(&[2, 2], |i| x[i[1]].at(&i[..1]))]),
+        Sample::one("middle", inputs(&[2, 3]), |x| stack(&[&x[0], &x[1]], 1))
+            .reference(|x| vec![Naive::from_fn(&[2, 2, 3], |i| x[i[1]].at(&[i[0], i[2]]))]),
+        Sample::one("0-d", inputs(&[]), |x| stack(&[&x[0], &x[1], &x[0]], 0))
+            .reference(|x| vec![Naive { shape: vec![3], data: [0, 1, 0].map(|k| x[k].data[0]).to_vec() }]),
+        Sample::one("empty", inputs(&[0]), |x| stack(&[&x[0], &x[1]], 0))
+            .reference(|_| vec![Naive { shape: vec![2, 0], data: vec![] }]),
+    ]
+}
+
+fn stack_errors() -> Vec<ErrorSample> {
+    let (x, y) = (sample_tensor(&[2, 3], 0.0, 1.0, 1), sample_tensor(&[2, 2], 0.0, 1.0, 2));
+    let z = x.clone();
+    vec![
+        ErrorSample::new("none", ErrorKind::Arity, "stack: expected at least one tensor, got none", || stack(&[], 0)),
+        ErrorSample::new(
+            "shapes",
+            ErrorKind::Shape,
+            "tensors must have one shape, got f64[2,3] and, at position 1, f64[2,2]",
+            move || stack(&[&x, &y], 0),
+        ),
+        ErrorSample::new(
+            "dim",
+            ErrorKind::Dim,
+            "dim 3 is out of range for the result of stacking f64[2,3]",
+            move || stack(&[&z], 3),
+        ),
     ]
 }

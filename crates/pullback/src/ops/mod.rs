@@ -18,6 +18,7 @@ mod power;
 mod prod;
 mod reduce;
 mod reduction;
+pub(crate) mod region;
 mod scan;
 pub(crate) mod shape;
 mod softmax;
@@ -38,7 +39,8 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     compare::OPS,
     diag::OPS,
     extremes::OPS,
-    index::OPS,
+    index::elements::OPS,
+    index::slices::OPS,
     join::OPS,
     loss::OPS,
     matmul::OPS,
@@ -46,8 +48,13 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     power::OPS,
     prod::OPS,
     reduce::OPS,
+    region::OPS,
     scan::OPS,
-    shape::OPS,
+    shape::reorder::OPS,
+    shape::repeat::OPS,
+    shape::reshape::OPS,
+    shape::slice::OPS,
+    shape::split::OPS,
     softmax::OPS,
     sort::OPS,
     unary::activation::OPS,

@@ -200,14 +200,20 @@ fn moment_samples(call: Call, of_variance: fn(f64) -> f64) -> Vec<Sample> {
 }
 
 fn total_samples(call: fn(&Tensor) -> Result<Tensor>, of_variance: fn(f64) -> f64) -> Vec<Sample> {
-    [&[2usize, 3][..], &[5]]
+    let mut samples: Vec<Sample> = [&[2usize, 3][..], &[5]]
         .into_iter()
         .map(|shape| {
             Sample::one(format!("{shape:?}"), [sample_tensor(shape, -1.0, 1.0, 1)], move |x| call(&x[0])).reference(
                 move |x| vec![Naive { shape: vec![], data: vec![of_variance(naive_variance(&x[0].data, 1))] }],
             )
         })
-        .collect()
+        .collect();
+    samples.push(
+        Sample::one("one element", [Tensor::from(2.0)], move |x| call(&x[0]))
+            .reference(|_| vec![Naive { shape: vec![], data: vec![f64::NAN] }])
+            .special(),
+    );
+    samples
 }
 
 fn var_samples() -> Vec<Sample> {
@@ -229,7 +235,13 @@ fn var_dims_errors() -> Vec<ErrorSample> {
 }
 
 fn std_samples() -> Vec<Sample> {
-    total_samples(Tensor::std, f64::sqrt)
+    let mut samples = total_samples(Tensor::std, f64::sqrt);
+    samples.push(
+        Sample::one("one element", [Tensor::from(2.0)], |x| x[0].std())
+            .reference(|_| vec![Naive { shape: vec![], data: vec![f64::NAN] }])
+            .special(),
+    );
+    samples
 }
 
 fn std_dims_samples() -> Vec<Sample> {

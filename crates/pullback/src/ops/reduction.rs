@@ -56,7 +56,15 @@ impl Over {
 
     /// The same reduction where lanes lie along dimension 0.
     pub(super) fn batched(&self) -> Over {
-        Over { dims: self.dims.iter().map(|d| d + 1).collect(), removed: self.removed + 1 }
+        self.batched_at(0).0
+    }
+
+    /// The same reduction where lanes lie along dimension `lane`, and where they lie in the result.
+    pub(super) fn batched_at(&self, lane: usize) -> (Over, usize) {
+        let shift = |d: usize| d + usize::from(d >= lane);
+        let vanished = self.dims.iter().filter(|&&d| d < lane.min(self.removed)).count();
+        let removed = self.removed + usize::from(lane < self.removed);
+        (Over { dims: self.dims.iter().map(|&d| shift(d)).collect(), removed }, lane - vanished)
     }
 
     /// How many elements make one of the result.

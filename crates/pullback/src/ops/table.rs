@@ -92,6 +92,14 @@ impl Sample {
         Sample::new(label, inputs, move |x| Ok(vec![call(x)?]))
     }
 
+    /// True if the sample has something to differentiate: it is not marked otherwise, an input is `f64`, and an
+    /// output is a float.
+    pub fn is_differentiable(&self) -> bool {
+        self.differentiable
+            && self.inputs.iter().any(|t| t.dtype() == crate::DType::F64)
+            && (self.call)(&self.inputs).is_ok_and(|y| y.iter().any(|t| t.dtype().is_float()))
+    }
+
     /// Sets the naive implementation.
     #[must_use]
     pub fn reference(mut self, f: impl Fn(&[Naive]) -> Vec<Naive> + Send + Sync + 'static) -> Sample {
@@ -279,13 +287,13 @@ pub fn sample_tensor(shape: &[usize], lo: f64, hi: f64, seed: u64) -> Tensor {
 ///     /// Documentation.
 ///     pub fn tril(&self, diagonal: isize) -> Result<Tensor> { tril(self, diagonal) }
 /// }
-/// pub(super) static OPS: &[OpInfo] = &[OpInfo { name: "tril", … }];
+/// pub(in crate::ops) static OPS: &[OpInfo] = &[OpInfo { name: "tril", … }];
 /// ```
 /// `free fn` makes a function instead of a method. `errors` and `kinks` may be left out.
 macro_rules! ops {
     ($table:ident; $($rows:tt)*) => {
         $crate::ops::table::ops! { @item $($rows)* }
-        pub(super) static $table: &[$crate::ops::table::OpInfo] = &$crate::ops::table::ops!(@table [] $($rows)*);
+        pub(in crate::ops) static $table: &[$crate::ops::table::OpInfo] = &$crate::ops::table::ops!(@table [] $($rows)*);
     };
     (@item) => {};
     (@item $(#[doc = $doc:literal])* fn $name:ident(&self $(, $arg:ident: $ty:ty)* $(,)?) -> $ret:ty = $f:path { $($facts:tt)* }; $($rest:tt)*) => {

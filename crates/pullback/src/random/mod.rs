@@ -1,1 +1,373 @@
-//! Random tensors from a seeded, counter-based generator, and the policy that `vmap` sets for them.
+//! Random tensors: the same key gives the same numbers, on every machine and with any number of threads.
+//!
+//! A [`Key`] is a small value from which random tensors are drawn; equal calls give equal numbers. For different
+//! numbers, derive other keys with [`fold_in`](Key::fold_in) or [`split`](Key::split). A [`Generator`] does that for
+//! you: it is a key with a counter, and each draw takes the next number.
+//!
+//! ```
+//! use pullback::{DType, random::{Generator, Key}};
+//!
+//! let key = Key::new(42);
+//! let [a, b] = key.split();
+//! let weight = a.normal(&[3, 2], DType::F32)?;
+//! let noise = b.uniform(&[3], DType::F32)?;
+//!
+//! let generator = Generator::new(42);
+//! let first = generator.normal(&[2], DType::F64)?.to_vec::<f64>()?;
+//! assert_ne!(first, generator.normal(&[2], DType::F64)?.to_vec::<f64>()?);
+//! assert_eq!(first, Generator::new(42).normal(&[2], DType::F64)?.to_vec::<f64>()?);
+//! # Ok::<(), pullback::Error>(())
+//! ```
+//!
+//! # Under `vmap`
+//!
+//! Whether lanes share their numbers is for the `vmap` to say, with [`Vmap::randomness`](crate::Vmap::randomness):
+//!
+//! | [`Randomness`] | a draw of shape `s` |
+//! |---|---|
+//! | `Error`, the default | is an error of kind [`Randomness`](crate::ErrorKind::Randomness) |
+//! | `Different` | gives lane `k` the part `k` of a draw of shape `[lanes] + s` |
+//! | `Same` | gives every lane the same numbers |
+//!
+//! Nested `vmap`s are each asked: a draw has one more dimension for every one that says `Different`, the outermost
+//! first, and one that says `Error` refuses. It makes no difference whether an input is batched.
+//!
+//! ```
+//! use pullback::{DType, Randomness, Tensor, Vmap, random::Key};
+//!
+//! let noisy = |x: &Tensor| x.add(Key::new(1).uniform(&[], DType::F64)?);
+//! let x = Tensor::from([0.0, 0.0, 0.0]);
+//! let each = Vmap::new().randomness(Randomness::Different).of(noisy)(&x)?;
+//! assert_eq!(each.to_vec::<f64>()?, Key::new(1).uniform(&[3], DType::F64)?.to_vec::<f64>()?);
+//! # Ok::<(), pullback::Error>(())
+//! ```
+//!
+//! Draws have no derivative with respect to anything; scale and shift them to make that of a parameter
+//! (`mean + std * key.normal(…)`).
+//!
+//! # Source
+//! Philox4x32-10: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011. Splitting keys
+//! follows JAX.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::array::Array;
+use crate::error::bail;
+use crate::function::Randomness;
+use crate::interp::level::active_batches;
+use crate::interp::{LevelKind, batch};
+use crate::kernels::random as kernel;
+use crate::shape::Shape;
+use crate::tensor::checked_numel;
+use crate::{DType, Result, Tensor};
+
+/// What random numbers are drawn from: 128 bits, copied freely.
+///
+/// Draws from one key with the same shape and dtype are equal, and draws of other kinds are not independent of each
+/// other; derive a key for each.
+///
+/// ```
+/// use pullback::{DType, random::Key};
+/// let key = Key::new(7);
+/// assert_eq!(key.uniform(&[2], DType::F32)?.to_vec::<f32>()?, key.uniform(&[2], DType::F32)?.to_vec::<f32>()?);
+/// # Ok::<(), pullback::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Key {
+    key: u64,
+    stream: u64,
+}
+
+impl Key {
+    /// The key of a seed.
+    pub const fn new(seed: u64) -> Key {
+        Key { key: seed, stream: 0 }
+    }
+
+    /// The key number `number` of those that derive from this one.
+    ///
+    /// ```
+    /// use pullback::random::Key;
+    /// let key = Key::new(7);
+    /// assert_ne!(key.fold_in(0), key.fold_in(1));
+    /// ```
+    #[must_use]
+    pub fn fold_in(self, number: u64) -> Key {
+        let [key, mask] = kernel::derive(self.key, self.stream);
+        let [key, stream] = kernel::derive(key, mask ^ number);
+        Key { key, stream }
+    }
+
+    /// `N` keys: those of [`fold_in`](Key::fold_in) for the numbers from 0.
+    ///
+    /// ```
+    /// use pullback::random::Key;
+    /// let [a, b] = Key::new(7).split();
+    /// assert_eq!(b, Key::new(7).fold_in(1));
+    /// ```
+    #[must_use]
+    pub fn split<const N: usize>(self) -> [Key; N] {
+        std::array::from_fn(|k| self.fold_in(k as u64))
+    }
+}
+
+/// A [`Key`] with a counter: draw number `n` is that of `key.fold_in(n)`.
+///
+/// Drawing needs only `&self`, so that closures given to transforms can draw, and threads can share a generator.
+///
+/// ```
+/// use pullback::{DType, random::{Generator, Key}};
+/// let generator = Generator::new(7);
+/// let second = (generator.uniform(&[2], DType::F32)?, generator.uniform(&[2], DType::F32)?).1;
+/// assert_eq!(second.to_vec::<f32>()?, Key::new(7).fold_in(1).uniform(&[2], DType::F32)?.to_vec::<f32>()?);
+/// # Ok::<(), pullback::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Generator {
+    key: Key,
+    draws: AtomicU64,
+}
+
+impl Generator {
+    /// The generator of a seed.
+    pub const fn new(seed: u64) -> Generator {
+        Generator { key: Key::new(seed), draws: AtomicU64::new(0) }
+    }
+
+    /// The next key.
+    pub fn next_key(&self) -> Key {
+        self.key.fold_in(self.draws.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+impl From<Key> for Generator {
+    fn from(key: Key) -> Generator {
+        Generator { key, draws: AtomicU64::new(0) }
+    }
+}
+
+/// Writes each kind of draw as a method of [`Key`], and as one of [`Generator`] that draws from the next key. The
+/// numbers come from the function of the same name below.
+macro_rules! draws {
+    ($($(#[doc = $doc:literal])* fn $name:ident($($arg:ident: $ty:ty),*);)*) => {
+        impl Key { $(
+            $(#[doc = $doc])*
+            pub fn $name(self, $($arg: $ty),*) -> Result<Tensor> {
+                $name(self, $($arg),*)
+            }
+        )* }
+        impl Generator { $(
+            #[doc = concat!("[`Key::", stringify!($name), "`] with the next key.")]
+            ///
+            /// # Errors
+            /// The same.
+            pub fn $name(&self, $($arg: $ty),*) -> Result<Tensor> {
+                self.next_key().$name($($arg),*)
+            }
+        )* }
+    };
+}
+
+draws! {
+    /// Numbers uniform in [0, 1): multiples of 2⁻²⁴ for `f32`, of 2⁻⁵³ for `f64`.
+    ///
+    /// # Dtypes
+    /// Floats.
+    ///
+    /// # Errors
+    /// `Dtype` for another dtype; `Randomness` under a `vmap` that forbids it; `Shape` if the size overflows.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::{DType, random::Key};
+    /// let x = Key::new(1).uniform(&[100], DType::F64)?.to_vec::<f64>()?;
+    /// assert!(x.iter().all(|x| (0.0..1.0).contains(x)));
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    fn uniform(shape: &[usize], dtype: DType);
+
+    /// Numbers of the normal distribution with mean 0 and variance 1.
+    ///
+    /// # Dtypes
+    /// Floats.
+    ///
+    /// # Errors
+    /// `Dtype` for another dtype; `Randomness` under a `vmap` that forbids it; `Shape` if the size overflows.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::{DType, random::Key};
+    /// let x = Key::new(1).normal(&[10_000], DType::F64)?.to_vec::<f64>()?;
+    /// assert!((x.iter().sum::<f64>() / 1e4).abs() < 0.05);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    ///
+    /// # Source
+    /// Box and Muller, "A note on the generation of random normal deviates", 1958.
+    fn normal(shape: &[usize], dtype: DType);
+
+    /// Integers uniform in `low..high`.
+    ///
+    /// # Dtypes
+    /// `u8`, `i32`, `i64`.
+    ///
+    /// # Errors
+    /// `Value` if the range is empty or not within the dtype; `Dtype` for another dtype; `Randomness` under a `vmap`
+    /// that forbids it; `Shape` if the size overflows.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::{DType, random::Key};
+    /// let dice = Key::new(1).randint(1, 7, &[100], DType::I64)?.to_vec::<i64>()?;
+    /// assert!(dice.iter().all(|x| (1..7).contains(x)));
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    fn randint(low: i64, high: i64, shape: &[usize], dtype: DType);
+
+    /// Bools that are true with probability `p`, to the nearest multiple of 2⁻³².
+    ///
+    /// # Errors
+    /// `Value` unless `p` lies in [0, 1]; `Randomness` under a `vmap` that forbids it; `Shape` if the size overflows.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::random::Key;
+    /// assert_eq!(Key::new(1).bernoulli(1.0, &[2])?.to_vec::<bool>()?, [true, true]);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    fn bernoulli(p: f64, shape: &[usize]);
+
+    /// The numbers `0..n` in random order, as `i64`; every order is equally likely.
+    ///
+    /// # Errors
+    /// `Randomness` under a `vmap` that forbids it; `Shape` if the size overflows.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::random::Key;
+    /// let mut order = Key::new(1).permutation(4)?.to_vec::<i64>()?;
+    /// order.sort();
+    /// assert_eq!(order, [0, 1, 2, 3]);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    fn permutation(n: usize);
+
+    /// `x` with each element set to zero with probability `p` (NaN and infinities too), and the others divided by
+    /// `1 - p`.
+    ///
+    /// # Dtypes
+    /// Floats.
+    ///
+    /// # Derivative
+    /// The same elements of the cotangent, divided by `1 - p`.
+    ///
+    /// # Errors
+    /// `Value` unless `p` lies in [0, 1]; `Dtype` for another dtype; `Randomness` under a `vmap` that forbids it.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::{Tensor, random::Key};
+    /// let y = Key::new(1).dropout(&Tensor::from([1.0; 8]), 0.5)?.to_vec::<f64>()?;
+    /// assert!(y.iter().all(|&y| y == 0.0 || y == 2.0));
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    ///
+    /// # Source
+    /// Srivastava et al., "Dropout: a simple way to prevent neural networks from overfitting", 2014.
+    fn dropout(x: &Tensor, p: f64);
+}
+
+/// A draw of `shape` for every lane: `make` gets the shape with the lanes in front.
+fn draw(op: &str, shape: &[usize], make: impl FnOnce(&[usize]) -> Result<Array>) -> Result<Tensor> {
+    let mut full = Shape::new();
+    let mut own_numbers = Vec::new();
+    for level in active_batches() {
+        let LevelKind::Batch { size, randomness } = level.kind else { continue };
+        match randomness {
+            Randomness::Error => {
+                let id = level.id;
+                bail!(Randomness, "{op}: random numbers are drawn inside a `vmap` ({size} lanes, level {id}) that does not \
+                    say whether its lanes share them"; help = "give it `.randomness(Randomness::Different)` for numbers \
+                    of their own, or `.randomness(Randomness::Same)` for shared ones");
+            }
+            Randomness::Different => {
+                full.push(size);
+                own_numbers.push(level);
+            }
+            Randomness::Same => {}
+        }
+    }
+    full.extend_from_slice(shape);
+    checked_numel(op, &full)?;
+    let mut t = Tensor::from(make(&full)?);
+    // Older levels hold the outer dimensions.
+    for level in &own_numbers {
+        t = batch::wrap(level, t, 0);
+    }
+    Ok(t)
+}
+
+/// An error unless `dtype` is a float.
+fn check_float(op: &str, dtype: DType) -> Result<()> {
+    if !dtype.is_float() {
+        bail!(Dtype, "{op}: expected a floating dtype, got {dtype}"; help = "convert the result with `to_dtype`");
+    }
+    Ok(())
+}
+
+fn uniform(key: Key, shape: &[usize], dtype: DType) -> Result<Tensor> {
+    check_float("uniform", dtype)?;
+    draw("uniform", shape, |shape| kernel::uniform(shape, dtype, key.key, key.stream))
+}
+
+fn normal(key: Key, shape: &[usize], dtype: DType) -> Result<Tensor> {
+    check_float("normal", dtype)?;
+    draw("normal", shape, |shape| kernel::normal(shape, dtype, key.key, key.stream))
+}
+
+fn randint(key: Key, low: i64, high: i64, shape: &[usize], dtype: DType) -> Result<Tensor> {
+    let (min, max) = match dtype {
+        DType::U8 => (i64::from(u8::MIN), i64::from(u8::MAX)),
+        DType::I32 => (i64::from(i32::MIN), i64::from(i32::MAX)),
+        DType::I64 => (i64::MIN, i64::MAX),
+        _ => bail!(Dtype, "randint: expected an integer dtype, got {dtype}"),
+    };
+    if low >= high {
+        bail!(Value, "randint: expected low < high, got {low} and {high}");
+    }
+    if low < min || high - 1 > max {
+        bail!(Value, "randint: expected integers that fit {dtype}, got the range {low}..{high}");
+    }
+    draw("randint", shape, |shape| kernel::integers(shape, low, high, dtype, key.key, key.stream))
+}
+
+/// An error unless `p` is a probability.
+fn check_probability(op: &str, p: f64) -> Result<()> {
+    if !(0.0..=1.0).contains(&p) {
+        bail!(Value, "{op}: expected a probability from 0 to 1, got {p}");
+    }
+    Ok(())
+}
+
+fn bernoulli(key: Key, p: f64, shape: &[usize]) -> Result<Tensor> {
+    check_probability("bernoulli", p)?;
+    draw("bernoulli", shape, |shape| Ok(kernel::bernoulli(shape, p, key.key, key.stream)))
+}
+
+fn permutation(key: Key, n: usize) -> Result<Tensor> {
+    draw("permutation", &[n], |shape| Ok(kernel::permutations(shape, key.key, key.stream)))
+}
+
+fn dropout(key: Key, x: &Tensor, p: f64) -> Result<Tensor> {
+    check_probability("dropout", p)?;
+    let dtype = x.dtype();
+    if !dtype.is_float() {
+        bail!(Dtype, "dropout: expected floats, got {}", x.ty(); help = "convert with `to_dtype`");
+    }
+    let kept = draw("dropout", x.shape(), |shape| Ok(kernel::bernoulli(shape, 1.0 - p, key.key, key.stream)))?;
+    if p == 1.0 {
+        // The scale has no value; every element is dropped.
+        return kept.where_(x, 0.0);
+    }
+    kept.where_(&x.mul(1.0 / (1.0 - p))?, 0.0)
+}

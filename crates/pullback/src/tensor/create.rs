@@ -1,8 +1,8 @@
-//! Making tensors from Rust values.
+//! Making tensors: from Rust values, constant, and evenly spaced.
 
 use super::Tensor;
 use crate::array::Array;
-use crate::dtype::{Element, Scalar};
+use crate::dtype::{Element, Scalar, dispatch};
 use crate::kernels::cast;
 use crate::shape::{Shape, numel};
 use crate::{DType, Result, error::bail};
@@ -57,6 +57,174 @@ impl Tensor {
         checked_numel("full", shape)?;
         Ok(cast::full(shape, value.into(), dtype).into())
     }
+
+    /// Ones on the main diagonal of a square matrix, zeros elsewhere.
+    ///
+    /// # Errors
+    /// `Shape` if the size overflows.
+    ///
+    /// ```
+    /// use pullback::{DType, Tensor};
+    /// assert_eq!(Tensor::eye(2, DType::I32)?.to_vec::<i32>()?, [1, 0, 0, 1]);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    pub fn eye(n: usize, dtype: DType) -> Result<Tensor> {
+        Tensor::eye_m(n, n, dtype)
+    }
+
+    /// Ones on the main diagonal of an `n × m` matrix, zeros elsewhere.
+    ///
+    /// # Errors
+    /// `Shape` if the size overflows.
+    ///
+    /// ```
+    /// use pullback::{DType, Tensor};
+    /// assert_eq!(Tensor::eye_m(2, 3, DType::I32)?.to_vec::<i32>()?, [1, 0, 0, 0, 1, 0]);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    pub fn eye_m(n: usize, m: usize, dtype: DType) -> Result<Tensor> {
+        checked_numel("eye", &[n, m])?;
+        Ok(cast::eye(n, m, 0, dtype).into())
+    }
+
+    /// The numbers from `start` (included) to `end` (excluded) in steps of `step`.
+    ///
+    /// # Shapes
+    /// `[n]` with `n = ceil((end - start) / step)`. With float steps, rounding can make that one more than meant;
+    /// [`linspace`](Tensor::linspace) says the number of elements instead.
+    ///
+    /// # Dtypes
+    /// All but `bool`. Integer arguments are computed exactly, others in `f64`; a float argument needs a float dtype.
+    ///
+    /// # Errors
+    /// `Value` for a step of 0, one that leads away from `end`, and arguments that are not finite; `Dtype` for a float
+    /// argument and an integer dtype, and for `bool`; `Shape` if there are too many elements.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::{DType, Tensor};
+    /// assert_eq!(Tensor::arange(0, 10, 3, DType::I64)?.to_vec::<i64>()?, [0, 3, 6, 9]);
+    /// assert_eq!(Tensor::arange(1, 0, -0.25, DType::F64)?.to_vec::<f64>()?, [1.0, 0.75, 0.5, 0.25]);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    ///
+    /// # Source
+    /// The length is NumPy's; the error for a step that leads away, where NumPy gives no elements, is PyTorch's.
+    pub fn arange(
+        start: impl Into<Scalar>,
+        end: impl Into<Scalar>,
+        step: impl Into<Scalar>,
+        dtype: DType,
+    ) -> Result<Tensor> {
+        let (start, end, step) = (start.into(), end.into(), step.into());
+        let all = [start, end, step];
+        if dtype == DType::Bool {
+            bail!(Dtype, "arange: expected a dtype of numbers, got bool");
+        }
+        if all.iter().any(|x| matches!(x, Scalar::Float(_))) && !dtype.is_float() {
+            bail!(Dtype, "arange: expected a float dtype for float arguments, got {dtype}");
+        }
+        let (a, b, s) = (start.to_f64(), end.to_f64(), step.to_f64());
+        if ![a, b, s].iter().all(|x| x.is_finite()) {
+            bail!(Value, "arange: expected finite arguments, got start {a}, end {b} and step {s}");
+        }
+        if s == 0.0 || (b - a) * s.signum() < 0.0 {
+            bail!(Value, "arange: expected a step that leads from {a} to {b}, got {s}");
+        }
+        let n = match all {
+            [Scalar::Int(a), Scalar::Int(b), Scalar::Int(s)] => {
+                (i128::from(b) - i128::from(a)).unsigned_abs().div_ceil(i128::from(s).unsigned_abs()) as f64
+            }
+            _ => ((b - a) / s).ceil(),
+        };
+        // Larger numbers saturate, and are refused.
+        let n = checked_numel("arange", &[n as usize])?;
+        if let (Scalar::Int(a), Scalar::Int(s)) = (start, step) {
+            let last = i128::from(a) + i128::from(s) * (n as i128 - 1);
+            let range = match dtype {
+                DType::U8 => 0..=i128::from(u8::MAX),
+                DType::I32 => i32::MIN.into()..=i32::MAX.into(),
+                _ => i128::MIN..=i128::MAX,
+            };
+            if n > 0 && !(range.contains(&a.into()) && range.contains(&last)) {
+                bail!(Value, "arange: expected numbers that {dtype} can hold, got {a} to {last}");
+            }
+        }
+        Ok(cast::arange(start, step, n, dtype).into())
+    }
+
+    /// `n` evenly spaced numbers from `start` to `end`, both included.
+    ///
+    /// # Shapes
+    /// `[n]`. A single number is `start`.
+    ///
+    /// # Dtypes
+    /// Floats.
+    ///
+    /// # Errors
+    /// `Value` for arguments that are not finite; `Dtype` for other dtypes; `Shape` if the size overflows.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::{DType, Tensor};
+    /// assert_eq!(Tensor::linspace(0, 1, 5, DType::F64)?.to_vec::<f64>()?, [0.0, 0.25, 0.5, 0.75, 1.0]);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    pub fn linspace(start: impl Into<Scalar>, end: impl Into<Scalar>, n: usize, dtype: DType) -> Result<Tensor> {
+        let (a, b) = (start.into().to_f64(), end.into().to_f64());
+        if !a.is_finite() || !b.is_finite() {
+            bail!(Value, "linspace: expected finite arguments, got start {a} and end {b}");
+        }
+        checked_numel("linspace", &[n])?;
+        let gaps = n.saturating_sub(1).max(1) as f64;
+        // The difference of two finite numbers may overflow.
+        let step = if (b - a).is_finite() { (b - a) / gaps } else { b / gaps - a / gaps };
+        let shape = Shape::from_slice(&[n]);
+        dispatch!(dtype, "linspace", float, T => Ok(cast::generate(shape, |k| {
+            // From both ends, so that the last number is `end` and the numbers are symmetric.
+            T::from_f64(if k < n.div_ceil(2) { a + k as f64 * step } else { b - (n - 1 - k) as f64 * step })
+        }).into()))
+    }
+
+    /// Zeros with the shape and dtype of this tensor.
+    ///
+    /// Like every tensor that is made inside a `vmap`, it is the same for all lanes until values of a lane are written
+    /// into it.
+    ///
+    /// # Errors
+    /// None in practice.
+    ///
+    /// ```
+    /// use pullback::{Tensor, vmap};
+    /// let f = |x: &Tensor| {
+    ///     let mut out = x.zeros_like()?;
+    ///     out.set_(0, x.i(0)?)?;
+    ///     Ok(out)
+    /// };
+    /// let x = Tensor::from([[1.0, 2.0], [3.0, 4.0]]);
+    /// assert_eq!(vmap(f)(&x)?.to_vec::<f64>()?, [1.0, 0.0, 3.0, 0.0]);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    pub fn zeros_like(&self) -> Result<Tensor> {
+        self.full_like(0)
+    }
+
+    /// Ones with the shape and dtype of this tensor; see [`zeros_like`](Tensor::zeros_like).
+    ///
+    /// # Errors
+    /// None in practice.
+    pub fn ones_like(&self) -> Result<Tensor> {
+        self.full_like(1)
+    }
+
+    /// A tensor with the shape and dtype of this one and every element equal to `value`; see
+    /// [`zeros_like`](Tensor::zeros_like).
+    ///
+    /// # Errors
+    /// None in practice.
+    pub fn full_like(&self, value: impl Into<Scalar>) -> Result<Tensor> {
+        Tensor::full(self.shape(), value, self.dtype())
+    }
 }
 
 /// The number of elements, or an error if it cannot be addressed.
@@ -108,4 +276,96 @@ impl<T: Element, const L: usize, const M: usize, const N: usize> From<[[[T; N]; 
     fn from(data: [[[T; N]; M]; L]) -> Tensor {
         Array::from_slice(Shape::from_slice(&[L, M, N]), data.as_flattened().as_flattened()).into()
     }
+}
+
+impl<T: Element, const K: usize, const L: usize, const M: usize, const N: usize> From<[[[[T; N]; M]; L]; K]>
+    for Tensor
+{
+    /// A 4-d tensor.
+    fn from(data: [[[[T; N]; M]; L]; K]) -> Tensor {
+        let flat = data.as_flattened().as_flattened().as_flattened();
+        Array::from_slice(Shape::from_slice(&[K, L, M, N]), flat).into()
+    }
+}
+
+impl<T: Element, const N: usize> From<Vec<[T; N]>> for Tensor {
+    /// A 2-d tensor, row by row.
+    fn from(data: Vec<[T; N]>) -> Tensor {
+        Array::from_slice(Shape::from_slice(&[data.len(), N]), data.as_flattened()).into()
+    }
+}
+
+impl<T: Element> FromIterator<T> for Tensor {
+    /// A 1-d tensor.
+    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Tensor {
+        Tensor::from(items.into_iter().collect::<Vec<T>>())
+    }
+}
+
+/// A list of lists of numbers, as deep as it may be.
+trait Nested {
+    type Element: Element;
+    /// Adds the sizes to `shape`, where `depth` of them are known from an earlier list, and the elements to `data`.
+    /// `at` is the position of this list among the others.
+    fn collect(&self, at: &mut Vec<usize>, shape: &mut Vec<usize>, data: &mut Vec<Self::Element>) -> Result<()>;
+}
+
+fn check_size(at: &[usize], shape: &mut Vec<usize>, size: usize) -> Result<()> {
+    match shape.get(at.len()) {
+        None => shape.push(size),
+        Some(&expected) if expected != size => {
+            let place: String = at.iter().map(|k| format!("[{k}]")).collect();
+            bail!(Shape, "try_from: expected lists of one length, got {expected} items in the first one and {size} at {place}";
+                help = "pad the short ones");
+        }
+        Some(_) => {}
+    }
+    Ok(())
+}
+
+impl<T: Element> Nested for Vec<T> {
+    type Element = T;
+    fn collect(&self, at: &mut Vec<usize>, shape: &mut Vec<usize>, data: &mut Vec<T>) -> Result<()> {
+        check_size(at, shape, self.len())?;
+        data.extend_from_slice(self);
+        Ok(())
+    }
+}
+
+/// Writes the conversion of a `Vec` of something nested; the depth of lists that are empty is known from the type.
+macro_rules! nested {
+    ($($inner:ty, $depth:literal;)*) => { $(
+        impl<T: Element> Nested for Vec<$inner> {
+            type Element = T;
+            fn collect(&self, at: &mut Vec<usize>, shape: &mut Vec<usize>, data: &mut Vec<T>) -> Result<()> {
+                check_size(at, shape, self.len())?;
+                for (k, inner) in self.iter().enumerate() {
+                    at.push(k);
+                    inner.collect(at, shape, data)?;
+                    at.pop();
+                }
+                Ok(())
+            }
+        }
+
+        impl<T: Element> TryFrom<Vec<$inner>> for Tensor {
+            type Error = crate::Error;
+
+            /// A tensor with a dimension for each level of lists, row by row.
+            ///
+            /// # Errors
+            /// `Shape` if lists of one level have different lengths.
+            fn try_from(nested: Vec<$inner>) -> Result<Tensor> {
+                let (mut shape, mut data) = (Vec::new(), Vec::new());
+                nested.collect(&mut Vec::new(), &mut shape, &mut data)?;
+                shape.resize($depth, 0);
+                Tensor::from_slice(&data, &shape)
+            }
+        }
+    )* };
+}
+nested! {
+    Vec<T>, 2;
+    Vec<Vec<T>>, 3;
+    Vec<Vec<Vec<T>>>, 4;
 }

@@ -2,6 +2,8 @@
 
 mod create;
 mod display;
+mod index;
+mod inplace;
 mod operators;
 mod read;
 
@@ -13,6 +15,8 @@ use crate::interp::{Traced, Tracer};
 use crate::shape::TensorType;
 
 pub(crate) use create::checked_numel;
+pub(crate) use index::Part;
+pub use index::{Ellipsis, IndexBound, IndexItem, Indices, NewAxis, s};
 pub use operators::Operand;
 
 /// An n-dimensional array of numbers, or the stand-in for one inside a transform.

@@ -4,8 +4,22 @@ use super::{Repr, Tensor};
 use crate::array::Array;
 use crate::dtype::Element;
 use crate::interp::check_data_access;
-use crate::kernels::copy;
-use crate::{Result, error::bail};
+use crate::kernels::cast::cast;
+use crate::kernels::copy::{self, any_dtype};
+use crate::{DType, Result, error::bail};
+
+/// The elements in row-major order.
+fn elements<T: Element>(array: &Array) -> Vec<T> {
+    if let Some(slice) = array.as_slice::<T>() {
+        return slice.to_vec();
+    }
+    let n = array.numel();
+    let mut out = Vec::with_capacity(n);
+    copy::copy_into(array, &mut out.spare_capacity_mut()[..n]);
+    // SAFETY: `copy_into` has written all of them.
+    unsafe { out.set_len(n) };
+    out
+}
 
 impl Tensor {
     /// The concrete contents: of a traced value, those of its primal.
@@ -41,10 +55,7 @@ impl Tensor {
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
         self.check_element::<T>("to_vec")?;
         let array = self.data("to_vec")?;
-        match array.as_slice::<T>() {
-            Some(slice) => Ok(slice.to_vec()),
-            None => Ok(copy::contiguous(array).as_slice::<T>().unwrap_or_default().to_vec()),
-        }
+        Ok(elements(array))
     }
 
     /// The only element of a tensor that has one.
@@ -64,6 +75,58 @@ impl Tensor {
                 an element first");
         }
         Ok(self.data("item")?.first::<T>())
+    }
+
+    /// True if both tensors have the same dtype, shape and elements; NaN equals nothing.
+    ///
+    /// Inside `grad`, `jvp` and their relatives this compares the values.
+    ///
+    /// # Errors
+    /// `ConcreteValueNeeded` for a value that is batched by `vmap`.
+    ///
+    /// ```
+    /// use pullback::Tensor;
+    /// let x = Tensor::from([1, 2]);
+    /// assert!(x.equal(&Tensor::from([1, 2]))?);
+    /// assert!(!x.equal(&Tensor::from([1i64, 2]))?);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    pub fn equal(&self, other: &Tensor) -> Result<bool> {
+        let (a, b) = (self.data("equal")?, other.data("equal")?);
+        if a.dtype() != b.dtype() || a.shape() != b.shape() {
+            return Ok(false);
+        }
+        let (a, b) = (copy::contiguous(a), copy::contiguous(b));
+        Ok(any_dtype!(a.dtype(), T => a.as_slice::<T>() == b.as_slice::<T>()))
+    }
+
+    /// True if everywhere `|self - other| <= atol + rtol * |other|`; infinities are close to themselves, NaN to
+    /// nothing.
+    ///
+    /// The comparison is made in `f64`, whatever the dtypes. Inside `grad`, `jvp` and their relatives it compares the
+    /// values.
+    ///
+    /// # Errors
+    /// `Shape` if the shapes differ; `ConcreteValueNeeded` for a value that is batched by `vmap`.
+    ///
+    /// ```
+    /// use pullback::Tensor;
+    /// let x = Tensor::from([1.0, 2.0]);
+    /// assert!(x.allclose(&Tensor::from([1.0, 2.000001]), 1e-5, 1e-8)?);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    ///
+    /// # Source
+    /// NumPy and PyTorch, without their broadcasting.
+    pub fn allclose(&self, other: &Tensor, rtol: f64, atol: f64) -> Result<bool> {
+        let (a, b) = (self.data("allclose")?, other.data("allclose")?);
+        if a.shape() != b.shape() {
+            bail!(Shape, "allclose: expected tensors of one shape, got {} and {}", a.ty(), b.ty());
+        }
+        let in_f64 = |x| elements::<f64>(&cast(x, DType::F64));
+        // An infinity is as far from everything else as the tolerance that it would get.
+        let close = |(a, b): (f64, f64)| a == b || b.is_finite() && (a - b).abs() <= atol + rtol * b.abs();
+        Ok(in_f64(a).into_iter().zip(in_f64(b)).all(close))
     }
 
     fn check_element<T: Element>(&self, op: &str) -> Result<()> {

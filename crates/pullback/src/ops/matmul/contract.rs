@@ -18,7 +18,7 @@ use crate::shape::Shape;
 use crate::{Result, Tensor};
 
 /// One label per dimension.
-type Labels = SmallVec<[u8; 16]>;
+pub(super) type Labels = SmallVec<[u8; 16]>;
 
 /// Which dimensions of the operands and the result belong together.
 ///

@@ -36,10 +36,8 @@ impl Property {
     ///
     /// Samples that are not differentiable satisfy every property about derivatives.
     pub fn check(&self, sample: &Sample) -> std::result::Result<(), String> {
-        if self.derivatives && !sample.differentiable {
-            return Ok(());
-        }
-        match catch_unwind(AssertUnwindSafe(|| (self.check)(sample))) {
+        let check = || if self.derivatives && !sample.is_differentiable() { Ok(()) } else { (self.check)(sample) };
+        match catch_unwind(AssertUnwindSafe(check)) {
             Ok(outcome) => outcome.map_err(|f| f.0),
             Err(panic) => {
                 let text = panic.downcast_ref::<String>().map(String::as_str);

@@ -1,0 +1,49 @@
+//! Triangles of matrices.
+
+use super::copy::{any_dtype, copy_into};
+use crate::array::Array;
+use crate::dtype::Element;
+
+/// A copy of the matrices in the last two dims, with zeros above diagonal number `diagonal`, or below it if `upper`.
+pub(crate) fn triangle(x: &Array, diagonal: isize, upper: bool) -> Array {
+    let (rows, columns) = (x.shape()[x.rank() - 2], x.shape()[x.rank() - 1]);
+    any_dtype!(x.dtype(), T => {
+        // SAFETY: `copy_into` writes every element.
+        let mut out = unsafe { Array::build::<T>(x.to_shape(), |out| copy_into(x, out)) };
+        if columns > 0 {
+            let data = out.as_mut_slice::<T>().unwrap_or_default();
+            for (k, row) in data.chunks_exact_mut(columns).enumerate() {
+                // The first column above the diagonal, or the first of the triangle.
+                let edge = (k % rows) as i128 + diagonal as i128 + i128::from(!upper);
+                let edge = edge.clamp(0, columns as i128) as usize;
+                let cleared = if upper { &mut row[..edge] } else { &mut row[edge..] };
+                cleared.fill(T::ZERO);
+            }
+        }
+        out
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::strided::testing::{at, indices, layouts};
+
+    #[test]
+    fn elements_outside_the_triangle_are_zero() {
+        for shape in [&[3, 4][..], &[2, 4, 3], &[2, 0, 3], &[3, 0]] {
+            for x in layouts::<f32>(shape) {
+                for diagonal in [isize::MIN, -4, -1, 0, 2, isize::MAX] {
+                    for upper in [false, true] {
+                        let got = triangle(&x, diagonal, upper);
+                        for index in indices(shape) {
+                            let (i, j) = (index[shape.len() - 2] as i128, index[shape.len() - 1] as i128);
+                            let inside = if upper { j - i >= diagonal as i128 } else { j - i <= diagonal as i128 };
+                            assert_eq!(at(&got, &index), if inside { at(&x, &index) } else { 0.0 });
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

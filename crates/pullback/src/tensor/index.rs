@@ -1,0 +1,356 @@
+//! What may stand in the brackets of an index, and which part of a tensor it means.
+
+use std::fmt;
+use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
+
+use smallvec::{SmallVec, smallvec};
+
+use super::Tensor;
+use crate::array::Cut;
+use crate::shape::Shape;
+use crate::{Result, error::bail};
+
+/// One item of an index. You rarely name it: integers, ranges, [`s`], [`Ellipsis`] and [`NewAxis`] turn into it.
+///
+/// It is useful to build an index whose length is only known at run time: a `Vec<IndexItem>` is an index.
+///
+/// ```
+/// use pullback::{IndexItem, Tensor};
+/// let x = Tensor::from([[1, 2], [3, 4]]);
+/// let corner = vec![IndexItem::from(0); x.rank()];
+/// assert_eq!(x.i(corner)?.item::<i32>()?, 1);
+/// # Ok::<(), pullback::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum IndexItem {
+    /// One position of a dimension, which is dropped; negative ones count from the end.
+    At(isize),
+    /// The positions from `start` (included) to `end` (excluded) in steps of `step`.
+    Range {
+        /// The first position; without one, the first in the direction of the step.
+        start: Option<isize>,
+        /// The position to stop before; without one, beyond the last.
+        end: Option<isize>,
+        /// The distance between positions; negative ones go backwards.
+        step: isize,
+    },
+    /// All dimensions that no other item speaks of.
+    Ellipsis,
+    /// A new dimension of size 1.
+    NewAxis,
+}
+
+/// In an index: all dimensions that no other item speaks of.
+///
+/// ```
+/// use pullback::{DType, Ellipsis, Tensor};
+/// let x = Tensor::zeros(&[2, 3, 4], DType::F32)?;
+/// assert_eq!(x.i((Ellipsis, 0))?.shape(), [2, 3]);
+/// assert_eq!(x.i((0, Ellipsis, 1..3))?.shape(), [3, 2]);
+/// # Ok::<(), pullback::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ellipsis;
+
+/// In an index: a new dimension of size 1.
+///
+/// ```
+/// use pullback::{NewAxis, Tensor};
+/// let x = Tensor::from([1, 2, 3]);
+/// assert_eq!(x.i((.., NewAxis))?.shape(), [3, 1]);
+/// assert_eq!(x.i(NewAxis)?.shape(), [1, 3]);
+/// # Ok::<(), pullback::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NewAxis;
+
+/// In an index: the positions from `start` (included) to `end` (excluded) in steps of `step`, like `start:end:step`
+/// in Python.
+///
+/// Bounds are integers, negative ones counting from the end, or `None`. A negative step goes backwards.
+///
+/// ```
+/// use pullback::{Tensor, s};
+/// let x = Tensor::from([0, 1, 2, 3, 4]);
+/// assert_eq!(x.i(s(1, None, 2))?.to_vec::<i32>()?, [1, 3]);
+/// assert_eq!(x.i(s(None, None, -1))?.to_vec::<i32>()?, [4, 3, 2, 1, 0]);
+/// assert_eq!(x.i(s(-1, 0, -2))?.to_vec::<i32>()?, [4, 2]);
+/// # Ok::<(), pullback::Error>(())
+/// ```
+pub fn s(start: impl IndexBound, end: impl IndexBound, step: isize) -> IndexItem {
+    IndexItem::Range { start: start.bound(), end: end.bound(), step }
+}
+
+/// A position in an index: a Rust integer of any common type, or `None` where the position may be left out. Sealed.
+pub trait IndexBound: sealed::Sealed {
+    #[doc(hidden)]
+    fn bound(self) -> Option<isize>;
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+impl sealed::Sealed for Option<isize> {}
+impl IndexBound for Option<isize> {
+    fn bound(self) -> Option<isize> {
+        self
+    }
+}
+
+/// An integer as a position: what does not fit is out of range for every tensor anyway.
+macro_rules! integer_index {
+    ($($t:ty),*) => { $(
+        impl sealed::Sealed for $t {}
+        impl IndexBound for $t {
+            #[inline]
+            fn bound(self) -> Option<isize> {
+                #[allow(unused_comparisons)]
+                Some(isize::try_from(self).unwrap_or(if self < 0 { isize::MIN } else { isize::MAX }))
+            }
+        }
+        impl From<$t> for IndexItem {
+            #[inline]
+            fn from(at: $t) -> IndexItem {
+                IndexItem::At(at.bound().unwrap_or_default())
+            }
+        }
+    )* };
+}
+integer_index!(i32, i64, isize, u32, usize);
+
+impl From<RangeFull> for IndexItem {
+    fn from(_: RangeFull) -> IndexItem {
+        s(None, None, 1)
+    }
+}
+
+/// The position behind the last one of a range that includes it. Behind -1 is the end, not position 0.
+fn behind(last: Option<isize>) -> Option<isize> {
+    last.filter(|&last| last != -1).map(|last| last.saturating_add(1))
+}
+
+/// Writes the conversion of a range with two bounds or one.
+macro_rules! range_index {
+    ($($range:ident: |$r:pat_param| $start:expr, $end:expr;)*) => { $(
+        impl<I: IndexBound> From<$range<I>> for IndexItem {
+            fn from($r: $range<I>) -> IndexItem {
+                IndexItem::Range { start: $start, end: $end, step: 1 }
+            }
+        }
+    )* };
+}
+range_index! {
+    Range: |Range { start, end }| start.bound(), end.bound();
+    RangeFrom: |RangeFrom { start }| start.bound(), None;
+    RangeTo: |RangeTo { end }| None, end.bound();
+    RangeToInclusive: |RangeToInclusive { end }| None, behind(end.bound());
+}
+impl<I: IndexBound> From<RangeInclusive<I>> for IndexItem {
+    fn from(r: RangeInclusive<I>) -> IndexItem {
+        let (start, end) = r.into_inner();
+        IndexItem::Range { start: start.bound(), end: behind(end.bound()), step: 1 }
+    }
+}
+
+impl From<Ellipsis> for IndexItem {
+    fn from(_: Ellipsis) -> IndexItem {
+        IndexItem::Ellipsis
+    }
+}
+
+impl From<NewAxis> for IndexItem {
+    fn from(_: NewAxis) -> IndexItem {
+        IndexItem::NewAxis
+    }
+}
+
+/// What selects a part of a tensor in [`i`](Tensor::i), [`index_set`](Tensor::index_set) and [`set_`](Tensor::set_):
+/// one item, or a tuple, array or `Vec` of items, which speak of the dimensions in order.
+///
+/// | item | NumPy | takes |
+/// |---|---|---|
+/// | `2`, `-1` | `2`, `-1` | one position; the dimension is dropped. Negative ones count from the end |
+/// | `..` | `:` | all of one dimension |
+/// | `1..3`, `1..`, `..-1`, `..=2` | `1:3`, `1:`, `:-1`, `:3` | a range of one dimension |
+/// | [`s(1, None, 2)`](s) | `1::2` | positions in steps; negative steps go backwards |
+/// | [`Ellipsis`] | `...` | all dimensions that no other item speaks of |
+/// | [`NewAxis`] | `None` | no dimension; one of size 1 is put in |
+///
+/// Dimensions behind the last item are taken whole. `..` always stands for one dimension; [`Ellipsis`] for as many as
+/// are left. Unlike in NumPy, bounds outside of the dimension are an error, not clamped, and so is a range that ends
+/// before it starts.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an index of a tensor",
+    label = "not an index",
+    note = "an index is an integer, a range, `s(start, end, step)`, `Ellipsis`, `NewAxis`, or a tuple of these"
+)]
+pub trait Indices {
+    /// The items in order.
+    #[doc(hidden)]
+    fn items(self) -> IndexItems;
+}
+
+/// The items of an index.
+#[doc(hidden)]
+pub type IndexItems = SmallVec<[IndexItem; 4]>;
+
+impl<I: Into<IndexItem>> Indices for I {
+    fn items(self) -> IndexItems {
+        smallvec![self.into()]
+    }
+}
+
+impl<I: Into<IndexItem>> Indices for Vec<I> {
+    fn items(self) -> IndexItems {
+        self.into_iter().map(I::into).collect()
+    }
+}
+
+impl<I: Into<IndexItem>, const N: usize> Indices for [I; N] {
+    fn items(self) -> IndexItems {
+        self.into_iter().map(I::into).collect()
+    }
+}
+
+impl Indices for &[IndexItem] {
+    fn items(self) -> IndexItems {
+        self.iter().cloned().collect()
+    }
+}
+
+macro_rules! tuple_index {
+    ($($t:ident $k:tt),*) => {
+        impl<$($t: Into<IndexItem>),*> Indices for ($($t,)*) {
+            fn items(self) -> IndexItems {
+                smallvec![$(self.$k.into()),*]
+            }
+        }
+    };
+}
+tuple_index!();
+tuple_index!(A 0);
+tuple_index!(A 0, B 1);
+tuple_index!(A 0, B 1, C 2);
+tuple_index!(A 0, B 1, C 2, D 3);
+tuple_index!(A 0, B 1, C 2, D 3, E 4);
+tuple_index!(A 0, B 1, C 2, D 3, E 4, F 5);
+tuple_index!(A 0, B 1, C 2, D 3, E 4, F 5, G 6);
+tuple_index!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
+
+/// The part of a tensor that an index means.
+pub(crate) struct Part {
+    /// What is taken of each dimension.
+    pub(crate) cuts: SmallVec<[Cut; 4]>,
+    /// The shape of the result.
+    pub(crate) shape: Shape,
+}
+
+impl Part {
+    /// The shape before new axes are put in.
+    pub(crate) fn kept(&self) -> Shape {
+        self.cuts.iter().filter(|c| c.keep).map(|c| c.len).collect()
+    }
+
+    /// Interprets `index` for `x`; `op` names the place in messages.
+    pub(crate) fn of(op: &str, x: &Tensor, index: impl Indices) -> Result<Part> {
+        let items = index.items();
+        let named = items.iter().filter(|i| matches!(i, IndexItem::At(_) | IndexItem::Range { .. })).count();
+        if named > x.rank() {
+            bail!(Dim, "{op}: expected at most {} items for the dims of {}, got {named}", x.rank(), x.ty());
+        }
+        if items.iter().filter(|i| **i == IndexItem::Ellipsis).count() > 1 {
+            bail!(Dim, "{op}: expected at most one `Ellipsis`, got several"; help = "write `..` for all of one dim");
+        }
+        let mut part = Part { cuts: SmallVec::new(), shape: Shape::new() };
+        let rest = x.rank() - named;
+        for item in items {
+            let dim = part.cuts.len();
+            match item {
+                IndexItem::At(at) => {
+                    let size = x.shape()[dim];
+                    let start = position(at, size).filter(|&p| p < size);
+                    let Some(start) = start else {
+                        bail!(Index, "{op}: index {at} is out of range for {}", Place(x, dim));
+                    };
+                    part.cuts.push(Cut { start, len: 1, step: 1, keep: false });
+                }
+                IndexItem::Range { start, end, step } => {
+                    let cut = range(op, (start, end, step), x, dim)?;
+                    part.shape.push(cut.len);
+                    part.cuts.push(cut);
+                }
+                IndexItem::Ellipsis => part.whole(x, rest),
+                IndexItem::NewAxis => part.shape.push(1),
+            }
+        }
+        part.whole(x, x.rank() - part.cuts.len());
+        Ok(part)
+    }
+
+    /// Takes all of the next `count` dimensions.
+    fn whole(&mut self, x: &Tensor, count: usize) {
+        for _ in 0..count {
+            let size = x.shape()[self.cuts.len()];
+            self.cuts.push(Cut::all(size));
+            self.shape.push(size);
+        }
+    }
+}
+
+/// Names a dimension in messages.
+struct Place<'a>(&'a Tensor, usize);
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "dim {} of {}, which has size {}", self.1, self.0.ty(), self.0.shape()[self.1])
+    }
+}
+
+/// A position, counted from the end if negative, if it is in `0..=size`.
+fn position(at: isize, size: usize) -> Option<usize> {
+    let at = if at < 0 { at.checked_add_unsigned(size)? } else { at };
+    usize::try_from(at).ok().filter(|&at| at <= size)
+}
+
+/// What `start..end` in steps of `step` takes of dimension `dim` of `x`.
+fn range(op: &str, (start, end, step): (Option<isize>, Option<isize>, isize), x: &Tensor, dim: usize) -> Result<Cut> {
+    let size = x.shape()[dim];
+    let out_of_range = |bound: isize| {
+        bail!(Index, "{op}: bound {bound} of a range is out of range for {}", Place(x, dim); help = "bounds are not \
+            clamped; leave a bound out to reach the end")
+    };
+    let resolve = |bound: Option<isize>, limit: usize| match bound {
+        None => Ok(None),
+        Some(b) => match position(b, size) {
+            Some(p) if p < limit => Ok(Some(p)),
+            _ => out_of_range(b),
+        },
+    };
+    // The distance to the end, in the direction of the step, of the first position that is not taken any more.
+    let (first, distance) = match step {
+        0 => bail!(Value, "{op}: expected a step other than 0 for {}", Place(x, dim)),
+        1.. => {
+            let (a, b) = (resolve(start, size + 1)?.unwrap_or(0), resolve(end, size + 1)?.unwrap_or(size));
+            (a, b.checked_sub(a))
+        }
+        _ => {
+            // Counted as "so many from the front", so that "before the first" is a number too.
+            let a = resolve(start, size)?.map_or(size, |a| a + 1);
+            let b = resolve(end, size)?.map_or(0, |b| b + 1);
+            (a.saturating_sub(1), a.checked_sub(b))
+        }
+    };
+    let Some(distance) = distance else {
+        let write = |b: Option<isize>| b.map_or_else(|| "None".to_string(), |b| b.to_string());
+        let (a, b) = (write(start), write(end));
+        bail!(Index, "{op}: the range from {a} to {b} in steps of {step} ends before it starts in {}", Place(x, dim));
+    };
+    let len = distance.div_ceil(step.unsigned_abs());
+    Ok(match len {
+        0 => Cut { start: 0, len, step: 1, keep: true },
+        1 => Cut { start: first, len, step: 1, keep: true },
+        _ => Cut { start: first, len, step, keep: true },
+    })
+}

@@ -1,0 +1,281 @@
+//! Values and derivatives of the elementwise operations at the places where they usually go wrong.
+
+use pullback::*;
+
+type R = Result<Tensor>;
+type F = fn(&Tensor) -> R;
+
+fn vec64(t: &Tensor) -> Vec<f64> {
+    t.to_dtype(DType::F64).unwrap().to_vec::<f64>().unwrap()
+}
+
+fn item(t: &Tensor) -> f64 {
+    t.item::<f64>().unwrap()
+}
+
+/// The first derivatives of `f` at a 0-d `x`, computed in both modes, which must agree.
+fn derivatives(f: F, x: f64, orders: usize) -> Vec<f64> {
+    fn nth(f: F, n: usize, mode: usize) -> Box<dyn Fn(&Tensor) -> R> {
+        if n == 0 {
+            return Box::new(f);
+        }
+        let inner = nth(f, n - 1, mode);
+        // Mode 0 is reverse, 1 is forward, 2 and 3 alternate.
+        let reverse = match mode {
+            0 => true,
+            1 => false,
+            m => (n + m).is_multiple_of(2),
+        };
+        if reverse {
+            Box::new(move |x| grad(|x: &Tensor| inner(x))(x))
+        } else {
+            Box::new(move |x| Ok(jvp(|x: &Tensor| inner(x), x, &Tensor::from(1.0))?.1))
+        }
+    }
+    let at = Tensor::from(x);
+    (1..=orders)
+        .map(|n| {
+            let all: Vec<f64> = (0..4).map(|mode| item(&nth(f, n, mode)(&at).unwrap())).collect();
+            for v in &all[1..] {
+                let close = (v - all[0]).abs() <= 1e-12 * all[0].abs().max(1e-300)
+                    || v.to_bits() == all[0].to_bits()
+                    || v == &all[0];
+                assert!(close, "order {n} at {x}: {all:?}");
+            }
+            all[0]
+        })
+        .collect()
+}
+
+fn near(got: &[f64], want: &[f64], tolerance: f64) {
+    assert_eq!(got.len(), want.len(), "{got:?} {want:?}");
+    for (g, w) in got.iter().zip(want) {
+        assert!((g - w).abs() <= tolerance * w.abs() || g == w || g.is_nan() && w.is_nan(), "{got:?} is not {want:?}");
+    }
+}
+
+#[test]
+fn every_sample_matches_its_reference_and_both_modes_agree() {
+    for info in testing::operations() {
+        for sample in (info.samples)() {
+            let name = format!("{} {}", info.name, sample.label);
+            let outs = (sample.call)(&sample.inputs).unwrap_or_else(|e| panic!("{name}: {e}"));
+            if let Some(reference) = &sample.reference {
+                let naive: Vec<_> = sample.inputs.iter().map(|t| testing::table::Naive::of(t).unwrap()).collect();
+                for (out, want) in outs.iter().zip(reference(&naive)) {
+                    assert_eq!(out.shape(), want.shape, "{name}");
+                    for (g, w) in vec64(out).iter().zip(&want.data) {
+                        assert!((g - w).abs() <= 1e-12 * w.abs().max(1.0), "{name}: {g} {w}");
+                    }
+                }
+            }
+            if !sample.differentiable {
+                continue;
+            }
+            let floats: Vec<usize> =
+                (0..sample.inputs.len()).filter(|&k| sample.inputs[k].dtype() == DType::F64).collect();
+            if floats.is_empty() {
+                continue;
+            }
+            let x: Vec<Tensor> = floats.iter().map(|&k| sample.inputs[k].clone()).collect();
+            let (call, inputs, floats2) = (sample.call.clone(), sample.inputs.clone(), floats.clone());
+            let f = move |x: &Vec<Tensor>| -> R {
+                let mut all = inputs.clone();
+                for (&k, t) in floats2.iter().zip(x) {
+                    all[k] = t.clone();
+                }
+                let y = call(&all)?.swap_remove(0);
+                let w = testing::table::sample_tensor(y.shape(), -1.0, 1.0, 77);
+                y.mul(&w)?.sum()
+            };
+            let dx: Vec<Tensor> = x
+                .iter()
+                .enumerate()
+                .map(|(k, t)| testing::table::sample_tensor(t.shape(), -1.0, 1.0, 31 + k as u64))
+                .collect();
+            let g = grad(&f)(&x).unwrap_or_else(|e| panic!("{name}: {e}"));
+            let inner: f64 = g.iter().zip(&dx).map(|(g, d)| item(&g.mul(d).unwrap().sum().unwrap())).sum();
+            let forward = item(&jvp(&f, &x, &dx).unwrap().1);
+            assert!((inner - forward).abs() <= 1e-12 * forward.abs().max(1.0), "{name}: {inner} {forward}");
+            let h = 1e-6;
+            let moved = |h: f64| {
+                let x: Vec<Tensor> = x.iter().zip(&dx).map(|(x, d)| x + d * h).collect();
+                item(&f(&x).unwrap())
+            };
+            let numeric = (moved(h) - moved(-h)) / (2.0 * h);
+            assert!((numeric - forward).abs() <= 1e-7 * forward.abs().max(1.0), "{name}: {numeric} {forward}");
+            // Second order, the direction held fixed.
+            let slope = |x: &Vec<Tensor>| Ok(jvp(&f, x, &dx)?.1);
+            let second = |x: &Vec<Tensor>| -> f64 { item(&jvp(slope, x, &dx).unwrap().1) };
+            let gg = grad(slope)(&x).unwrap_or_else(|e| panic!("{name}: {e}"));
+            let inner: f64 = gg.iter().zip(&dx).map(|(g, d)| item(&g.mul(d).unwrap().sum().unwrap())).sum();
+            let over = |x: &Vec<Tensor>| {
+                let g = grad(&f)(x)?;
+                let mut sum = Tensor::from(0.0);
+                for (g, d) in g.iter().zip(&dx) {
+                    sum = sum.add(&g.mul(d)?.sum()?)?;
+                }
+                Ok(sum)
+            };
+            let forward_over_reverse = item(&jvp(over, &x, &dx).unwrap().1);
+            let s = second(&x);
+            let moved = |h: f64| {
+                let x: Vec<Tensor> = x.iter().zip(&dx).map(|(x, d)| x + d * h).collect();
+                item(&slope(&x).unwrap())
+            };
+            let numeric = (moved(h) - moved(-h)) / (2.0 * h);
+            for (label, v) in
+                [("reverse over forward", inner), ("forward over reverse", forward_over_reverse), ("numeric", numeric)]
+            {
+                assert!((v - s).abs() <= 1e-7 * s.abs().max(1.0), "{name}: {label} {v} {s}");
+            }
+        }
+    }
+}
+
+#[test]
+fn kinks_are_what_the_documentation_says() {
+    for info in testing::operations() {
+        for kink in (info.kinks)() {
+            let f = |x: &Tensor| (kink.call)(std::slice::from_ref(x))?.swap_remove(0).sum();
+            assert_eq!(vec64(&grad(f)(&kink.input).unwrap()), kink.gradient, "{} {}", info.name, kink.label);
+            let forward = vec64(&jacfwd(f)(&kink.input).unwrap());
+            assert_eq!(forward, kink.gradient, "{} {}", info.name, kink.label);
+        }
+    }
+}
+
+#[test]
+fn errors_are_what_the_table_says() {
+    for info in testing::operations() {
+        for case in (info.errors)() {
+            let e = (case.call)().expect_err(&case.label);
+            assert_eq!(e.kind(), case.kind, "{} {}: {e}", info.name, case.label);
+            assert!(e.to_string().contains(case.message), "{} {}: {e}", info.name, case.label);
+        }
+    }
+}
+
+#[test]
+fn extremes_stay_finite() {
+    let softplus: F = |x| x.softplus();
+    for x in [20.0, 50.0, 100.0, 1000.0] {
+        near(&derivatives(softplus, x, 1), &[1.0], 1e-8);
+        let single = grad(|x: &Tensor| x.softplus())(&Tensor::from(x as f32)).unwrap();
+        assert_eq!(single.item::<f32>().unwrap(), 1.0);
+    }
+    near(&derivatives(softplus, -100.0, 3), &[3.720_075_976_020_836e-44; 3], 1e-13);
+    let sigmoid: F = |x| x.sigmoid();
+    near(&derivatives(sigmoid, -90.0, 3), &[8.194_012_623_990_515e-40; 3], 1e-13);
+    assert!(derivatives(sigmoid, 90.0, 3).iter().all(|v| v.abs() < 1e-38));
+    assert!(derivatives(sigmoid, -1000.0, 4).iter().all(|v| *v == 0.0));
+    assert!(derivatives(|x| x.tanh(), 400.0, 4).iter().all(|v| *v == 0.0));
+    near(&derivatives(|x| x.expm1(), -50.0, 3), &[1.928_749_847_963_917_7e-22; 3], 1e-13);
+    near(&derivatives(|x| x.erf(), 30.0, 3), &[0.0; 3], 0.0);
+    near(&derivatives(|x| x.asinh(), 1e200, 1), &[1e-200], 1e-12);
+    near(&derivatives(|x| x.acosh(), 1e200, 1), &[1e-200], 1e-12);
+    near(&derivatives(|x| x.atan(), 1e200, 2), &[0.0; 2], 0.0);
+}
+
+#[test]
+fn kinks_are_zero_to_every_order() {
+    let abs: F = |x| x.abs();
+    near(&derivatives(abs, 0.0, 3), &[0.0; 3], 0.0);
+    near(&derivatives(abs, -2.0, 3), &[-1.0, 0.0, 0.0], 0.0);
+    near(&derivatives(|x| x.relu(), 0.0, 2), &[0.0; 2], 0.0);
+    near(&derivatives(|x| x.relu()?.square(), 3.0, 3), &[6.0, 2.0, 0.0], 0.0);
+    near(&derivatives(|x| x.sign(), 0.0, 2), &[0.0; 2], 0.0);
+    near(&derivatives(|x| x.mul(x.sign()?), -3.0, 2), &[-1.0, 0.0], 0.0);
+    near(&derivatives(|x| x.round()?.mul(x), 2.3, 2), &[2.0, 0.0], 0.0);
+}
+
+#[test]
+fn powers_at_zero_to_every_order() {
+    near(&derivatives(|x| x.powi(4), 0.0, 5), &[0.0, 0.0, 0.0, 24.0, 0.0], 0.0);
+    near(&derivatives(|x| x.powf(4.0), 0.0, 5), &[0.0, 0.0, 0.0, 24.0, 0.0], 0.0);
+    near(&derivatives(|x| x.pow(4), 0.0, 5), &[0.0, 0.0, 0.0, 24.0, 0.0], 0.0);
+    near(&derivatives(|x| x.pow(&Tensor::from(4.0)), 0.0, 5), &[0.0, 0.0, 0.0, 24.0, 0.0], 0.0);
+    near(&derivatives(|x| x.pow(&Tensor::from(3.0)), -2.0, 4), &[12.0, -12.0, 6.0, 0.0], 1e-14);
+    near(&derivatives(|x| x.pow(&Tensor::from(0.0)), 0.0, 3), &[0.0; 3], 0.0);
+    near(&derivatives(|x| x.pow(&Tensor::from(0.0)), 1e-320, 2), &[0.0; 2], 0.0);
+    near(&derivatives(|x| x.powi(0), 0.0, 2), &[0.0; 2], 0.0);
+    near(&derivatives(|x| x.powi(i32::MIN), 1.0, 2), &[-2_147_483_648.0, 2_147_483_648.0 * 2_147_483_649.0], 1e-12);
+    near(&derivatives(|e| Tensor::from(0.0).pow(e), 0.0, 2), &[0.0; 2], 0.0);
+    near(&derivatives(|e| Tensor::from(0.0).pow(e), 2.0, 3), &[0.0; 3], 0.0);
+    let ln2 = std::f64::consts::LN_2;
+    near(
+        &derivatives(|e| Tensor::from(2.0).pow(e), 3.0, 3),
+        &[8.0 * ln2, 8.0 * ln2 * ln2, 8.0 * ln2 * ln2 * ln2],
+        1e-14,
+    );
+    // The mixed derivative at exponent 0 is 1/x.
+    let mixed = |x: f64| {
+        let inner = move |e: &Tensor| grad(|x: &Tensor| x.pow(e))(&Tensor::from(x));
+        item(&grad(inner)(&Tensor::from(0.0)).unwrap())
+    };
+    near(&[mixed(4.0), mixed(-4.0)], &[0.25, f64::NAN], 1e-14);
+    assert!(mixed(0.0).is_finite());
+    let base = Tensor::from([0.0, 2.0]);
+    let g = grad(|b: &Tensor| base.pow(b)?.sum())(&Tensor::from([1.0, 1.0])).unwrap();
+    near(&vec64(&g), &[0.0, 2.0 * ln2], 1e-15);
+    assert_eq!(item(&Tensor::from(0.0).pow(&Tensor::from(0.0)).unwrap()), 1.0);
+    // x^x at 1: 1, 1 + 1, ...
+    near(&derivatives(|x| x.pow(x), 1.0, 3), &[1.0, 2.0, 3.0], 1e-13);
+}
+
+#[test]
+fn ties_and_choices() {
+    near(&derivatives(|x| x.maximum(x), 1.5, 2), &[1.0, 0.0], 0.0);
+    near(&derivatives(|x| x.minimum(x), 1.5, 2), &[1.0, 0.0], 0.0);
+    near(&derivatives(|x| x.square()?.maximum(&x.mul(3.0)?), 4.0, 3), &[8.0, 2.0, 0.0], 0.0);
+    let nan = Tensor::from([f64::NAN, 1.0]);
+    let other = Tensor::from([1.0, f64::NAN]);
+    for y in [nan.maximum(&other), nan.minimum(&other), other.maximum(&nan), other.minimum(&nan)] {
+        assert!(vec64(&y.unwrap()).iter().all(|v| v.is_nan()));
+    }
+    assert!(item(&Tensor::from(f64::NAN).clamp(Some(0.0), Some(1.0)).unwrap()).is_nan());
+    assert!(item(&Tensor::from(f64::NAN).relu().unwrap()).is_nan());
+
+    // The cotangent of the operand that was not chosen is zero, also for an infinite cotangent.
+    let condition = Tensor::from([true, false]);
+    let (_, pull) =
+        vjp(|(a, b): &(Tensor, Tensor)| condition.where_(a, b), &(Tensor::from([1.0, 2.0]), Tensor::from([3.0, 4.0])))
+            .unwrap();
+    let (a, b) = pull.call(&Tensor::from([f64::INFINITY, f64::NAN])).unwrap();
+    assert_eq!((vec64(&a)[0], vec64(&a)[1], vec64(&b)[0]), (f64::INFINITY, 0.0, 0.0));
+    assert!(vec64(&b)[1].is_nan());
+
+    // C115: the input is chosen as well.
+    let safe = |a: &Tensor| {
+        let low = a.le(0.0)?;
+        low.where_(low.where_(a, 0.0)?.exp()?, a.add(1.0)?)
+    };
+    assert_eq!(item(&grad(safe)(&Tensor::from(1000.0)).unwrap()), 1.0);
+    let sum = |x: &Tensor| {
+        let large = x.gt(2.0)?;
+        large.where_(large.where_(x, 1.0)?.log2()?, x.mul(2.0)?)?.sum()
+    };
+    near(&vec64(&grad(sum)(&Tensor::from([0.0, 2.0, 3.0])).unwrap()), &[2.0, 2.0, 0.480_898_346_962_987_8], 1e-14);
+    // The plain form gives NaN, as documented.
+    let plain = |a: &Tensor| a.le(0.0)?.where_(a.exp()?, a.add(1.0)?);
+    assert!(item(&grad(plain)(&Tensor::from(1000.0)).unwrap()).is_nan());
+}
+
+#[test]
+fn detach_means_the_same_everywhere() {
+    let f: F = |x| x.square()?.detach()?.add(x.mul(3.0)?);
+    near(&derivatives(f, 2.0, 2), &[3.0, 0.0], 0.0);
+    let x = Tensor::from(2.0);
+    assert_eq!(item(&f(&x).unwrap()), 10.0);
+    assert_eq!(item(&jacrev(f)(&x).unwrap()), 3.0);
+    assert_eq!(item(&jacfwd(f)(&x).unwrap()), 3.0);
+    assert_eq!(item(&hessian(f)(&x).unwrap()), 0.0);
+    let xs = Tensor::from([1.0, 2.0]);
+    assert_eq!(vec64(&vmap(f)(&xs).unwrap()), [4.0, 10.0]);
+    assert_eq!(vec64(&vmap(grad(f))(&xs).unwrap()), [3.0, 3.0]);
+    assert_eq!(vec64(&grad(|x: &Tensor| vmap(f)(x)?.sum())(&xs).unwrap()), [3.0, 3.0]);
+    // Both levels are cut at once.
+    let nested = |x: &Tensor| grad(|y: &Tensor| y.mul(x)?.detach()?.mul(y))(x);
+    assert_eq!(item(&nested(&x).unwrap()), 4.0);
+    assert_eq!(item(&grad(nested)(&x).unwrap()), 0.0);
+}

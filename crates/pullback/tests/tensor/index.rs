@@ -1,0 +1,265 @@
+use super::{error, values};
+use pullback::testing::operations;
+use pullback::testing::table::{Naive, OpInfo, Sample};
+use pullback::*;
+
+fn grid() -> Tensor {
+    Tensor::arange(0, 12, 1, DType::I32).unwrap().reshape(&[3, 4]).unwrap()
+}
+
+fn ints(x: &Tensor) -> Vec<i32> {
+    x.to_vec().unwrap()
+}
+
+#[test]
+fn every_kind_of_item() -> Result<()> {
+    let x = grid();
+    assert_eq!(ints(&x.i(1)?), [4, 5, 6, 7]);
+    assert_eq!(ints(&x.i(-1i64)?), [8, 9, 10, 11]);
+    assert_eq!(ints(&x.i((2usize, 3u32))?), [11]);
+    assert_eq!(ints(&x.i((.., -2))?), [2, 6, 10]);
+    assert_eq!(ints(&x.i((..1, 1..3))?), [1, 2]);
+    assert_eq!(ints(&x.i((1.., 3..))?), [7, 11]);
+    assert_eq!(ints(&x.i((0, ..=2))?), [0, 1, 2]);
+    assert_eq!(ints(&x.i((0, 1..=2))?), [1, 2]);
+    assert_eq!(ints(&x.i((0, 1..=-1))?), [1, 2, 3]);
+    assert_eq!(ints(&x.i((0, ..=-2))?), [0, 1, 2]);
+    assert_eq!(ints(&x.i((0, -3..-1))?), [1, 2]);
+    assert_eq!(ints(&x.i((0, ..-3))?), [0]);
+    assert_eq!(ints(&x.i((s(0, None, 2), s(None, None, 3)))?), [0, 3, 8, 11]);
+    assert_eq!(ints(&x.i((0, s(3, 0, -2)))?), [3, 1]);
+    assert_eq!(ints(&x.i((0, s(-1, None, -1)))?), [3, 2, 1, 0]);
+    assert_eq!(ints(&x.i((0, s(2, -4, -1)))?), [2, 1]);
+    assert_eq!(ints(&x.i((0, s(None, None, isize::MIN)))?), [3]);
+    assert_eq!(ints(&x.i((0, s(None, None, isize::MAX)))?), [0]);
+    assert_eq!(x.i((NewAxis, Ellipsis, NewAxis))?.shape(), [1, 3, 4, 1]);
+    assert_eq!(x.i((0, NewAxis, ..))?.shape(), [1, 4]);
+    assert_eq!(x.i((Ellipsis, 1..3))?.shape(), [3, 2]);
+    assert_eq!(x.i((1, Ellipsis, 2))?.shape(), [0usize; 0]);
+    assert_eq!(ints(&x.i([1, 1])?), [5]);
+    assert_eq!(x.i(())?.shape(), [3, 4]);
+    assert_eq!(x.i(..)?.shape(), [3, 4]);
+    assert_eq!(Tensor::from(5).i(Ellipsis)?.item::<i32>()?, 5);
+    Ok(())
+}
+
+#[test]
+fn empty_parts_and_empty_tensors() -> Result<()> {
+    let x = grid();
+    assert_eq!(x.i((3..3, ..))?.shape(), [0, 4]);
+    assert_eq!(x.i((.., s(2, 2, -1)))?.shape(), [3, 0]);
+    let empty = Tensor::zeros(&[0, 2], DType::F32)?;
+    assert_eq!(empty.i(s(None, None, -1))?.shape(), [0, 2]);
+    assert_eq!(empty.i((0..0, 1))?.shape(), [0]);
+    assert_eq!(error(empty.i(0)).1, "i: index 0 is out of range for dim 0 of f32[0,2], which has size 0");
+    assert_eq!(error(empty.i(s(0, None, -1))).0, ErrorKind::Index);
+    Ok(())
+}
+
+#[test]
+fn messages_name_dim_index_and_size() {
+    let x = grid();
+    assert_eq!(
+        error(x.i((0, 4))),
+        (ErrorKind::Index, "i: index 4 is out of range for dim 1 of i32[3,4], which has size 4".into())
+    );
+    assert_eq!(error(x.i(-4)).1, "i: index -4 is out of range for dim 0 of i32[3,4], which has size 3");
+    assert_eq!(
+        error(x.i(1..5)).1,
+        "i: bound 5 of a range is out of range for dim 0 of i32[3,4], which has size 3; help: bounds are not clamped; \
+         leave a bound out to reach the end"
+    );
+    assert_eq!(error(x.i(-4..)).0, ErrorKind::Index);
+    assert_eq!(error(x.i(s(3, None, -1))).0, ErrorKind::Index);
+    assert_eq!(error(x.i(usize::MAX)).0, ErrorKind::Index);
+    assert_eq!(error(x.i(i64::MIN..)).0, ErrorKind::Index);
+    assert_eq!(
+        error(x.i(2..1)),
+        (
+            ErrorKind::Index,
+            "i: the range from 2 to 1 in steps of 1 ends before it starts in dim 0 of i32[3,4], which has size 3"
+                .into()
+        )
+    );
+    assert_eq!(error(x.i(s(0, 2, -1))).0, ErrorKind::Index);
+    assert_eq!(
+        error(x.i(s(0, 2, 0))),
+        (ErrorKind::Value, "i: expected a step other than 0 for dim 0 of i32[3,4], which has size 3".into())
+    );
+    assert_eq!(
+        error(x.i((0, 0, NewAxis, 0))),
+        (ErrorKind::Dim, "i: expected at most 2 items for the dims of i32[3,4], got 3".into())
+    );
+    assert_eq!(error(x.i((Ellipsis, Ellipsis))).0, ErrorKind::Dim);
+}
+
+#[test]
+fn an_index_may_be_built_at_run_time() -> Result<()> {
+    let x = grid();
+    let mut index = vec![IndexItem::from(..); 2];
+    index[1] = IndexItem::from(1..3);
+    assert_eq!(ints(&x.i(index.as_slice())?), [1, 2, 5, 6, 9, 10]);
+    index[0] = 2.into();
+    assert_eq!(ints(&x.i(index)?), [9, 10]);
+    Ok(())
+}
+
+#[test]
+fn values_are_converted_and_broadcast() -> Result<()> {
+    let x = Tensor::zeros(&[2, 3], DType::F32)?;
+    assert_eq!(values(&x.index_set((.., 1), 7)?), [0.0, 7.0, 0.0, 0.0, 7.0, 0.0]);
+    let y = x.index_set(1, Tensor::from([1.0f64, 2.0, 3.0]))?;
+    assert_eq!((y.dtype(), values(&y)), (DType::F32, vec![0.0, 0.0, 0.0, 1.0, 2.0, 3.0]));
+    let column = Tensor::from([[1], [2]]);
+    assert_eq!(values(&x.index_set((.., 1..), &column)?), [0.0, 1.0, 1.0, 0.0, 2.0, 2.0]);
+    assert_eq!(values(&x.index_set((), 1)?), [1.0; 6]);
+    assert_eq!(values(&x.index_set((.., NewAxis, 0), &column)?), [1.0, 0.0, 0.0, 2.0, 0.0, 0.0]);
+    assert_eq!(values(&x.index_set((.., 0..0), 9)?), [0.0; 6]);
+    assert_eq!(
+        error(x.index_set(0, &column)),
+        (
+            ErrorKind::Shape,
+            "index_set: expected a value that broadcasts to the selected part, f32[3] of f32[2,3], got f32[2,1]".into()
+        )
+    );
+    assert_eq!(
+        error(Tensor::from([1, 2]).index_set(0, 0.5)),
+        (
+            ErrorKind::Dtype,
+            "index_set: expected a value that can be stored in i32[2], got f32[]; help: convert one of them with \
+             `to_dtype`"
+                .into()
+        )
+    );
+    assert_eq!(error(Tensor::from([true]).index_set(0, 1)).0, ErrorKind::Dtype);
+    Ok(())
+}
+
+/// The rows of the table that this directory tests by itself.
+fn rows() -> impl Iterator<Item = (&'static OpInfo, Sample)> {
+    operations()
+        .filter(|op| ["i", "index_set"].contains(&op.name))
+        .flat_map(|op| (op.samples)().into_iter().map(move |s| (op, s)))
+}
+
+fn call(sample: &Sample, x: &[Tensor]) -> Result<Tensor> {
+    Ok((sample.call)(x)?.remove(0))
+}
+
+#[track_caller]
+fn assert_close(a: &Tensor, b: &Tensor, what: &str) {
+    assert!(a.allclose(b, 1e-9, 1e-9).unwrap(), "{what}: {a} {b}");
+}
+
+#[test]
+fn samples_have_their_reference_values_and_errors() -> Result<()> {
+    for (op, sample) in rows() {
+        let inputs: Vec<Naive> = sample.inputs.iter().map(Naive::of).collect::<Result<_>>()?;
+        let expected = sample.reference.as_ref().unwrap()(&inputs).remove(0);
+        assert_eq!(Naive::of(&call(&sample, &sample.inputs)?)?, expected, "{op:?} {}", sample.label);
+    }
+    for op in operations().filter(|op| ["i", "index_set"].contains(&op.name)) {
+        for case in (op.errors)() {
+            let (kind, text) = error((case.call)());
+            assert!(kind == case.kind && text.contains(case.message), "{op:?} {}: {text}", case.label);
+        }
+    }
+    Ok(())
+}
+
+/// The operation is linear in all inputs at once, so its tangent is its value at the tangents.
+#[test]
+fn both_modes_agree_with_linearity_and_with_each_other() -> Result<()> {
+    for (op, sample) in rows() {
+        let x = sample.inputs.clone();
+        let dx: Vec<Tensor> = x.iter().map(|x| x.mul(x)?.add(1)).collect::<Result<_>>()?;
+        let f = |x: &Vec<Tensor>| call(&sample, x);
+        let what = format!("{op:?} {}", sample.label);
+        let (_, dy) = jvp(f, &x, &dx)?;
+        assert_close(&dy, &f(&dx)?, &what);
+        let (y, pull) = vjp(f, &x)?;
+        let g = y.mul(&y)?.sub(0.5)?;
+        let gx = pull.call(&g)?;
+        let inner = |a: &[Tensor], b: &[Tensor]| -> Result<f64> {
+            a.iter().zip(b).map(|(a, b)| a.mul(b)?.sum()?.item::<f64>()).sum()
+        };
+        let (left, right) = (inner(&[g], &[dy])?, inner(&gx, &dx)?);
+        assert!((left - right).abs() < 1e-9, "{what}: {left} {right}");
+        // Each input alone, in both modes.
+        for k in 0..x.len() {
+            let one = |t: &Tensor| {
+                let mut all = x.clone();
+                all[k] = t.clone();
+                f(&all)
+            };
+            assert_close(&jacfwd(one)(&x[k])?, &jacrev(one)(&x[k])?, &what);
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn lanes_equal_a_loop_for_every_subset_and_position() -> Result<()> {
+    for (op, sample) in rows() {
+        let n = sample.inputs.len();
+        let lanes: Vec<Vec<Tensor>> = (0..3)
+            .map(|lane| sample.inputs.iter().map(|x| x.mul(lane + 1)).collect::<Result<_>>())
+            .collect::<Result<_>>()?;
+        for subset in 1..1 << n {
+            for back in [false, true] {
+                let batched = |k: usize| subset >> k & 1 == 1;
+                let dims: Vec<Option<usize>> =
+                    (0..n).map(|k| batched(k).then(|| if back { sample.inputs[k].rank() } else { 0 })).collect();
+                let inputs: Vec<Tensor> = (0..n)
+                    .map(|k| match dims[k] {
+                        Some(d) => stack(&lanes.iter().map(|l| &l[k]).collect::<Vec<_>>(), d as isize),
+                        None => Ok(lanes[0][k].clone()),
+                    })
+                    .collect::<Result<_>>()?;
+                let got = Vmap::new().in_dims(dims).of(|x: &Vec<Tensor>| call(&sample, x))(&inputs)?;
+                let each: Vec<Tensor> = lanes
+                    .iter()
+                    .map(|lane| {
+                        let x: Vec<Tensor> =
+                            (0..n).map(|k| if batched(k) { lane[k].clone() } else { lanes[0][k].clone() }).collect();
+                        call(&sample, &x)
+                    })
+                    .collect::<Result<_>>()?;
+                let expected = stack(&each.iter().collect::<Vec<_>>(), 0)?;
+                assert!(got.equal(&expected)?, "{op:?} {} {subset:b} {back}", sample.label);
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn derivatives_of_all_orders_and_nestings() -> Result<()> {
+    // The value depends on the tensor, and the result is not linear.
+    let f = |x: &Tensor| {
+        let y = x.mul(x)?.index_set((1, 0..2), x.i((0, s(None, None, -2)))?.mul(x.i((1, 1..))?)?)?;
+        y.i((.., s(None, None, -1)))?.mul(x)?.sum()
+    };
+    let x = Tensor::from([[0.5, -1.0, 2.0], [1.5, 0.3, -0.7]]);
+    let step = |k: usize, h: f64| {
+        let mut v = x.to_vec::<f64>()?;
+        v[k] += h;
+        f(&Tensor::from_slice(&v, &[2, 3])?)?.item::<f64>()
+    };
+    let g = values(&grad(f)(&x)?);
+    for (k, g) in g.iter().enumerate() {
+        let numeric = (step(k, 1e-5)? - step(k, -1e-5)?) / 2e-5;
+        assert!((g - numeric).abs() < 1e-8, "{k}: {g} {numeric}");
+    }
+    let reference = jacrev(grad(f))(&x)?;
+    assert_close(&jacfwd(grad(f))(&x)?, &reference, "forward over reverse");
+    assert_close(&hessian(f)(&x)?, &reference, "hessian");
+    assert_close(&jacfwd(jacfwd(f))(&x)?, &reference, "forward over forward");
+    assert_close(&jacrev(jacfwd(f))(&x)?, &reference, "reverse over forward");
+    let many = stack(&[&x, &x.mul(2)?], 0)?;
+    let lanes = vmap(grad(f))(&many)?;
+    assert_close(&lanes.i(1)?, &grad(f)(&x.mul(2)?)?, "lanes of gradients");
+    let sum = grad(|x: &Tensor| vmap(f)(x)?.sum())(&many)?;
+    assert_close(&sum, &lanes, "gradient of lanes");
+    Ok(())
+}
