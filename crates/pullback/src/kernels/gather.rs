@@ -190,18 +190,23 @@ fn put<T: Element>(x: &Array, dim: usize, index: &Array, src: &Array, join: impl
             }))
         };
     // Places differ in the dims before `dim`, so that threads may share those loops and every sum keeps its order.
-    let (outer, inner) = (loops(0..dim), loops(dim..x.rank()));
+    let (outer, mut inner) = (loops(0..dim), loops(dim..x.rank()));
     let (count, step) = (inner.len(), strides[dim]);
+    let Loop { size: run, steps: [run_to, run_from] } = inner.pop();
     let from = In::<T>::of(src);
     let to = Out::new(out.as_mut_slice::<T>().map_or(std::ptr::null_mut(), |s| s.as_mut_ptr()));
     split(outer.len(), 1, places.len() * 2, |range| {
         outer.walk(range, |o, [a, b]| {
-            inner.walk(0..count, |i, [p, q]| {
-                let offset = a + p + place(places[o * count + i], size) as isize * step;
-                // SAFETY: the index was checked, so this is an element of the result; threads differ in `o`.
-                unsafe {
-                    let to = to.at(offset as usize);
-                    *to = join(*to, *from.at(b + q));
+            inner.walk(0..inner.len(), |i, [p, q]| {
+                let start = o * count + i * run;
+                for (k, &i) in places[start..start + run].iter().enumerate() {
+                    let k = k as isize;
+                    let offset = a + p + k * run_to + place(i, size) as isize * step;
+                    // SAFETY: the index was checked, so this is an element of the result; threads differ in `o`.
+                    unsafe {
+                        let to = to.at(offset as usize);
+                        *to = join(*to, *from.at(b + q + k * run_from));
+                    }
                 }
             });
         });
