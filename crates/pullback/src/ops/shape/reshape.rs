@@ -310,7 +310,11 @@ fn unsqueeze_errors() -> Vec<ErrorSample> {
 }
 
 fn squeeze_samples() -> Vec<Sample> {
-    vec![case("middle", &[2, 1, 3], &[2, 3], |x| x.squeeze(1)), case("not one", &[2, 3], &[2, 3], |x| x.squeeze(-1))]
+    vec![
+        case("empty", &[1, 0], &[0], |x| x.squeeze(0)),
+        case("middle", &[2, 1, 3], &[2, 3], |x| x.squeeze(1)),
+        case("not one", &[2, 3], &[2, 3], |x| x.squeeze(-1)),
+    ]
 }
 
 fn squeeze_errors() -> Vec<ErrorSample> {
@@ -319,6 +323,7 @@ fn squeeze_errors() -> Vec<ErrorSample> {
 
 fn squeeze_all_samples() -> Vec<Sample> {
     vec![
+        case("empty", &[1, 0], &[0], Tensor::squeeze_all),
         case("some", &[1, 2, 1, 3], &[2, 3], Tensor::squeeze_all),
         case("all", &[1, 1], &[], Tensor::squeeze_all),
         case("none", &[2, 3], &[2, 3], Tensor::squeeze_all),
@@ -346,6 +351,7 @@ fn flatten_errors() -> Vec<ErrorSample> {
 
 fn unflatten_samples() -> Vec<Sample> {
     vec![
+        case("empty", &[0, 2], &[2, 0, 2], |x| x.unflatten(0, &[2, 0])),
         case("middle", &[2, 6, 2], &[2, 2, 3, 2], |x| x.unflatten(1, &[2, 3])),
         case("infer", &[6], &[3, 2], |x| x.unflatten(-1, &[-1, 2])),
     ]
