@@ -118,23 +118,18 @@ fn table_of_numbers() {
                     let want = with(a, DType::$number);
                     let float = if want.is_float() { want } else { DType::F32 };
                     assert_eq!(x.add($n).unwrap().dtype(), want);
-                    assert_eq!((&x + $n).dtype(), want);
-                    assert_eq!(($n + &x).dtype(), want);
-                    assert_eq!((x.clone() * $n).dtype(), want);
-                    assert_eq!(($n * x.clone()).dtype(), want);
-                    assert_eq!(($n / x.clone()).dtype(), float);
-                    assert_eq!((&x / $n).dtype(), float);
+                    assert_eq!(x.div($n).unwrap().dtype(), float);
                     assert_eq!(x.maximum($n).unwrap().dtype(), want);
                     assert_eq!(Tensor::from(true).where_(&x, $n).unwrap().dtype(), want);
                     assert_eq!(Tensor::from(true).where_($n, &x).unwrap().dtype(), want);
                     assert_eq!(x.lt($n).unwrap().dtype(), DType::Bool);
                     if a != DType::Bool || DType::$number != DType::Bool {
-                        assert_eq!((&x - $n).dtype(), want);
+                        assert_eq!(x.sub($n).unwrap().dtype(), want);
                         assert_eq!(x.pow($n).unwrap().dtype(), want, "{a} ** {}", $n);
                     }
                     let lanes = of(a, &[&[2][..], shape].concat());
                     assert_eq!(vmap(|x: &Tensor| x.mul($n))(&lanes).unwrap().dtype(), want);
-                    assert_eq!(vmap(|x: &Tensor| Ok($n + x))(&lanes).unwrap().dtype(), want);
+                    assert_eq!(vmap(|x: &Tensor| x.add($n))(&lanes).unwrap().dtype(), want);
                 }
             }
         )* };
@@ -147,6 +142,16 @@ fn table_of_numbers() {
         2usize => I64;
         2.5f32 => F32;
         2.5f64 => F64;
+    }
+    // Operators take one type of each kind, on either side.
+    for a in DType::ALL {
+        let x = of(a, &[3]);
+        for (float, number) in [(false, DType::I64), (true, DType::F64)] {
+            let want = with(a, number);
+            let both = if float { [&x + 2.5, 2.5 * &x] } else { [&x + 2, 2 * x.clone()] };
+            assert!(both.iter().all(|t| t.dtype() == want), "{a} and {number}");
+            assert!([&x / 2, 2.0 / x.clone()].iter().all(|t| t.dtype().is_float()));
+        }
     }
 }
 
@@ -212,4 +217,38 @@ fn integers_keep_their_dtype_where_they_can() {
     assert_eq!(Tensor::from([i64::MIN, 5]).neg().unwrap().to_vec::<i64>().unwrap(), [i64::MIN, -5]);
     assert_eq!(Tensor::from([3i64]).pow(40).unwrap().to_vec::<i64>().unwrap(), [3i64.wrapping_pow(40)]);
     assert!(Tensor::from([true]).neg().unwrap_err().is_dtype());
+}
+
+#[test]
+fn numbers_that_do_not_fit_are_errors() {
+    let bytes = Tensor::from([1u8, 2]);
+    let condition = Tensor::from(true);
+    for e in [
+        bytes.add(300),
+        bytes.mul(-1),
+        bytes.maximum(300),
+        condition.where_(&bytes, 256),
+        condition.where_(-1, &bytes),
+        Tensor::from([1i32]).sub(1i64 << 31),
+    ] {
+        let e = e.unwrap_err();
+        assert_eq!(e.kind(), ErrorKind::Value, "{e}");
+        assert!(e.to_string().contains("can hold, got"), "{e}");
+    }
+    // Where the result is a float or bool anyway, the number need not fit.
+    assert_eq!(bytes.div(300).unwrap().to_vec::<f32>().unwrap(), [1.0 / 300.0, 2.0 / 300.0]);
+    assert_eq!((600 / &bytes).to_vec::<f32>().unwrap(), [600.0, 300.0]);
+    assert_eq!((bytes.clone() / 400).to_vec::<f32>().unwrap(), [0.0025, 0.005]);
+    assert_eq!(bytes.logical_and(256).unwrap().to_vec::<bool>().unwrap(), [true, true]);
+    assert_eq!((&bytes + 300.5).to_vec::<f32>().unwrap(), [301.5, 302.5]);
+}
+
+#[test]
+fn owned_operands_negate_in_place_and_keep_signed_zeros() {
+    let x = Tensor::from([0.0f32, -2.0]);
+    let y = -(&x * 1.0);
+    let bits: Vec<u32> = y.to_vec::<f32>().unwrap().iter().map(|v| v.to_bits()).collect();
+    assert_eq!(bits, [(-0.0f32).to_bits(), 2.0f32.to_bits()]);
+    assert_eq!((-x.neg().unwrap()).to_vec::<f32>().unwrap(), [0.0, -2.0]);
+    assert_eq!((-Tensor::from([1u8])).to_vec::<u8>().unwrap(), [255]);
 }

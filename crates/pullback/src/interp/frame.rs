@@ -38,6 +38,8 @@ struct Running {
     entry: u64,
     /// Older levels that the arguments depend on.
     allowed: RefCell<SmallVec<[u64; 4]>>,
+    /// The method that this one runs inside of, if any.
+    outside: *const Running,
 }
 
 thread_local! {
@@ -66,7 +68,8 @@ impl Frame {
         for t in arguments {
             levels_of(t, &mut allowed);
         }
-        let running = Running { function, method, entry: level::next_id(), allowed: RefCell::new(allowed) };
+        let (entry, outside) = (level::next_id(), CURRENT.get());
+        let running = Running { function, method, entry, allowed: RefCell::new(allowed), outside };
         let _restore = Restore(CURRENT.replace(&running));
         body()
     }
@@ -95,13 +98,17 @@ fn with_current<R>(f: impl FnOnce(&Running, &str) -> R) -> Option<R> {
     (!current.is_null()).then(|| unsafe { f(&*current, &*(*current).function) })
 }
 
-/// Lets the running method use values of level `id`, which one of its calls was lifted to.
+/// Lets the running methods use values of level `id`, which one of their calls was lifted to.
 pub(super) fn allow(id: u64) {
-    with_current(|running, _| {
+    let mut current = CURRENT.get();
+    while !current.is_null() {
+        // SAFETY: as in `with_current`; a method that runs inside another one ends before it.
+        let running = unsafe { &*current };
         if id < running.entry && !running.allowed.borrow().contains(&id) {
             running.allowed.borrow_mut().push(id);
         }
-    });
+        current = running.outside;
+    }
 }
 
 /// An error if `tracer` reached the running method by capture.

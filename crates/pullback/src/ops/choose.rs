@@ -3,7 +3,6 @@
 use smallvec::smallvec;
 
 use super::arith::{binary_samples, scalar_tensor, with_common_dtype};
-use super::compare::fits;
 use super::family::{Binary, Operands, Reads, Slope, UnaryOp, UnaryWith, binary, slope, unary_with, vmap_elementwise};
 use super::structural::broadcast_to;
 use super::table::{ErrorSample, Kink, Naive, Sample, ops, sample_tensor};
@@ -37,7 +36,8 @@ ops! { OPS;
     /// value that it cannot take: `x.gt(0.0)?.where_(&x, 1.0)?.log()?` instead of `x.log()?`.
     ///
     /// # Errors
-    /// `Dtype` if the condition is not bool; `Shape` if the shapes do not broadcast.
+    /// `Dtype` if the condition is not bool; `Shape` if the shapes do not broadcast; `Value` for a number that the integer
+    /// dtype of the other operand cannot hold.
     ///
     /// # Example
     /// ```
@@ -141,8 +141,8 @@ fn choose(condition: &Tensor, a: impl Operand, b: impl Operand) -> Result<Tensor
             something, for example `ne(0)`");
     }
     let other = b.operand_dtype();
-    a.with_operand(other, |a| {
-        b.with_operand(a.dtype(), |b| with_common_dtype(a, b, false, |a, b| choose_tensors(condition, a, b)))
+    a.with_operand("where_", other, |a| {
+        b.with_operand("where_", a.dtype(), |b| with_common_dtype(a, b, false, |a, b| choose_tensors(condition, a, b)))
     })
 }
 
@@ -225,14 +225,7 @@ struct Minimum;
 
 /// Applies [`Maximum`] or [`Minimum`].
 fn extreme<K: Binary>(a: &Tensor, rhs: impl Operand) -> Result<Tensor> {
-    if let Some(Scalar::Int(i)) = rhs.as_scalar()
-        && a.dtype().is_int()
-        && !fits(i, a.dtype())
-    {
-        bail!(Value, "{}: expected a number that {} can hold, got {i}", K::NAME, a.dtype(); help = "convert the tensor \
-            with `to_dtype` first");
-    }
-    rhs.with_operand(a.dtype(), |b| with_common_dtype(a, b, false, binary::<K>))
+    rhs.with_operand(K::NAME, a.dtype(), |b| with_common_dtype(a, b, false, binary::<K>))
 }
 
 fn maximum(a: &Tensor, rhs: impl Operand) -> Result<Tensor> {
@@ -409,6 +402,9 @@ fn where_errors() -> Vec<ErrorSample> {
             "shapes must broadcast, got condition bool[2], a f64[2,3] and b f64[]",
             move || condition.where_(&y, 0),
         ),
+        ErrorSample::new("range", ErrorKind::Value, "where_: expected a number that u8 can hold, got 300", || {
+            Tensor::from([true]).where_(300, Tensor::from([1u8]))
+        }),
     ]
 }
 

@@ -1,6 +1,6 @@
 //! Comparisons and logical operations, with results of dtype bool.
 
-use super::arith::{binary_samples, scalar_tensor, with_common_dtype};
+use super::arith::{binary_samples, fits, scalar_tensor, with_common_dtype};
 use super::family::{Binary, binary};
 use super::table::{ErrorSample, Naive, OpInfo, Sample, ops, sample_tensor};
 use crate::array::Array;
@@ -111,22 +111,12 @@ fn compare<K: Binary>(a: &Tensor, rhs: impl Operand) -> Result<Tensor> {
         }
         _ => {}
     }
-    rhs.with_operand(dtype, |b| {
+    rhs.with_operand(K::NAME, dtype, |b| {
         if dtype.is_float() && b.dtype().is_int() || dtype.is_int() && b.dtype().is_float() {
             return binary::<K>(&a.to_dtype(DType::F64)?, &b.to_dtype(DType::F64)?);
         }
         with_common_dtype(a, b, false, binary::<K>)
     })
-}
-
-/// Whether an integer is a value of `dtype`; floats hold all, rounded.
-pub(super) fn fits(i: i64, dtype: DType) -> bool {
-    match dtype {
-        DType::Bool => i == 0 || i == 1,
-        DType::U8 => u8::try_from(i).is_ok(),
-        DType::I32 => i32::try_from(i).is_ok(),
-        DType::I64 | DType::F32 | DType::F64 => true,
-    }
 }
 
 fn comparison_samples(
@@ -260,7 +250,7 @@ fn with_truth(
     b: impl Operand,
     f: impl FnOnce(&Tensor, &Tensor) -> Result<Tensor>,
 ) -> Result<Tensor> {
-    b.with_operand(DType::Bool, |b| {
+    b.with_operand(op, DType::Bool, |b| {
         super::family::broadcast_shape(op, a, b)?;
         f(&a.to_dtype(DType::Bool)?, &b.to_dtype(DType::Bool)?)
     })

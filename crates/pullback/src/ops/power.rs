@@ -8,7 +8,7 @@ use crate::dtype::{Element, Scalar, dispatch};
 use crate::error::bail;
 use crate::function::OpRef;
 use crate::kernels::map;
-use crate::kernels::math::Float;
+use crate::kernels::math::{self, Float};
 use crate::tensor::Operand;
 use crate::{DType, ErrorKind, Result, Tensor};
 
@@ -112,11 +112,7 @@ impl UnaryWith for Powi {
     fn kernel(&self, x: &Array) -> Result<Array> {
         let n = self.0;
         if x.dtype().is_float() {
-            return dispatch!(x.dtype(), "powi", float, T => Ok(match n {
-                3 => map::map::<T, T>(x, #[inline(always)] |x| x * x * x),
-                4 => map::map::<T, T>(x, #[inline(always)] |x| (x * x) * (x * x)),
-                _ => map::map::<T, T>(x, #[inline(always)] move |x| Float::powi(x, n)),
-            }));
+            return dispatch!(x.dtype(), "powi", float, T => Ok(math::powi::<T>(x, n)));
         }
         let n = u64::from(n.unsigned_abs());
         dispatch!(x.dtype(), "powi", integer, T => Ok(map::map::<T, T>(x, #[inline(always)] move |x| integer_power(x, n))))
@@ -181,7 +177,7 @@ struct Pow;
 
 fn pow(x: &Tensor, exponent: impl Operand) -> Result<Tensor> {
     match exponent.as_scalar() {
-        None => exponent.with_operand(x.dtype(), |e| with_common_dtype(x, e, false, binary::<Pow>)),
+        None => exponent.with_operand("pow", x.dtype(), |e| with_common_dtype(x, e, false, binary::<Pow>)),
         Some(Scalar::Float(p)) => powf(x, p),
         Some(Scalar::Bool(b)) => powi(x, i32::from(b)),
         Some(Scalar::Int(n)) => match i32::try_from(n) {

@@ -238,6 +238,10 @@ impl<const MEAN: bool> Linear for Sum<MEAN> {
     fn batched(&self, _: usize) -> Sum<MEAN> {
         Sum(self.0.batched())
     }
+    fn batched_in_place(&self, _: &[usize], lane: usize) -> Option<(Sum<MEAN>, usize)> {
+        let (over, lane) = self.0.batched_at(lane);
+        Some((Sum(over), lane))
+    }
 }
 
 impl<const MEAN: bool> Linear for Repeat<MEAN> {

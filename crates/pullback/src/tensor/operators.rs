@@ -9,7 +9,8 @@ use crate::{DType, Result};
 
 /// What a binary operation accepts on its right: `&Tensor`, `Tensor`, or a Rust number.
 ///
-/// A number takes the dtype of the tensor unless its kind is higher; see [`DType`] for the table.
+/// A number takes the dtype of the tensor unless its kind is higher; see [`DType`] for the table. An integer that the
+/// dtype cannot hold is an error of kind [`Value`](crate::ErrorKind::Value): `300` beside a tensor of `u8`.
 ///
 /// ```
 /// use pullback::Tensor;
@@ -18,9 +19,10 @@ use crate::{DType, Result};
 /// # Ok::<(), pullback::Error>(())
 /// ```
 pub trait Operand {
-    /// The tensor itself, or a 0-d tensor of the dtype that the number takes beside `other`.
+    /// Calls `f` with the tensor itself, or a 0-d tensor of the dtype that the number takes beside `other`. `op` names
+    /// the operation in the message about a number that this dtype cannot hold.
     #[doc(hidden)]
-    fn with_operand<R>(self, other: DType, f: impl FnOnce(&Tensor) -> R) -> R;
+    fn with_operand<R>(self, op: &str, other: DType, f: impl FnOnce(&Tensor) -> Result<R>) -> Result<R>;
 
     /// The dtype; of a number, the one it has beside a bool.
     #[doc(hidden)]
@@ -36,7 +38,7 @@ pub trait Operand {
 
 impl Operand for &Tensor {
     #[inline]
-    fn with_operand<R>(self, _: DType, f: impl FnOnce(&Tensor) -> R) -> R {
+    fn with_operand<R>(self, _: &str, _: DType, f: impl FnOnce(&Tensor) -> Result<R>) -> Result<R> {
         f(self)
     }
     #[inline]
@@ -47,7 +49,7 @@ impl Operand for &Tensor {
 
 impl Operand for Tensor {
     #[inline]
-    fn with_operand<R>(self, _: DType, f: impl FnOnce(&Tensor) -> R) -> R {
+    fn with_operand<R>(self, _: &str, _: DType, f: impl FnOnce(&Tensor) -> Result<R>) -> Result<R> {
         f(&self)
     }
     #[inline]
@@ -59,9 +61,9 @@ impl Operand for Tensor {
 macro_rules! scalar_operand {
     ($($t:ty),*) => { $(
         impl Operand for $t {
-            fn with_operand<R>(self, other: DType, f: impl FnOnce(&Tensor) -> R) -> R {
-                let scalar = Scalar::from(self);
-                f(&arith::scalar_tensor(scalar, scalar.promote_with(other)))
+            #[inline]
+            fn with_operand<R>(self, op: &str, other: DType, f: impl FnOnce(&Tensor) -> Result<R>) -> Result<R> {
+                f(&arith::number(op, Scalar::from(self), other)?)
             }
             fn operand_dtype(&self) -> DType {
                 Scalar::from(*self).promote_with(DType::Bool)
@@ -93,8 +95,12 @@ pub(super) fn fail(e: crate::Error) -> ! {
 }
 
 /// Writes a binary operator for tensors (owned or borrowed) with tensors, and with numbers on either side.
+///
+/// One integer and one float type only: with several, the type of a literal, and with it that of `2.0 * &x`, would be
+/// unknown to the compiler until it is too late to call a method on the product. Methods take every number. `float` says
+/// that the operation has float results only.
 macro_rules! binary_operator {
-    ($trait:ident, $method:ident, $owned:path) => {
+    ($trait:ident, $method:ident, $owned:path, float: $float:literal) => {
         impl $trait<&Tensor> for &Tensor {
             type Output = Tensor;
             #[inline]
@@ -127,9 +133,9 @@ macro_rules! binary_operator {
                 expect($owned(self, rhs))
             }
         }
-        binary_operator!(@scalar $trait, $method, $owned, bool, u8, i32, i64, u32, usize, isize, f32, f64);
+        binary_operator!(@number $trait, $method, $owned, $float, i64, f64);
     };
-    (@scalar $trait:ident, $method:ident, $owned:path, $($t:ty),*) => { $(
+    (@number $trait:ident, $method:ident, $owned:path, $float:literal, $($t:ty),*) => { $(
         impl $trait<$t> for &Tensor {
             type Output = Tensor;
             #[inline]
@@ -143,8 +149,7 @@ macro_rules! binary_operator {
             #[inline]
             #[track_caller]
             fn $method(self, rhs: $t) -> Tensor {
-                let rhs = rhs.with_operand(self.dtype(), Tensor::clone);
-                expect($owned(self, rhs))
+                expect(beside(stringify!($method), rhs.into(), &self, $float).and_then(|rhs| $owned(self, rhs)))
             }
         }
         impl $trait<&Tensor> for $t {
@@ -152,7 +157,7 @@ macro_rules! binary_operator {
             #[inline]
             #[track_caller]
             fn $method(self, rhs: &Tensor) -> Tensor {
-                expect(self.with_operand(rhs.dtype(), |lhs| Tensor::$method(lhs, rhs)))
+                expect(beside(stringify!($method), self.into(), rhs, $float).and_then(|lhs| Tensor::$method(&lhs, rhs)))
             }
         }
         impl $trait<Tensor> for $t {
@@ -160,16 +165,21 @@ macro_rules! binary_operator {
             #[inline]
             #[track_caller]
             fn $method(self, rhs: Tensor) -> Tensor {
-                let lhs = self.with_operand(rhs.dtype(), Tensor::clone);
-                expect($owned(lhs, rhs))
+                expect(beside(stringify!($method), self.into(), &rhs, $float).and_then(|lhs| $owned(lhs, rhs)))
             }
         }
     )* };
 }
-binary_operator!(Add, add, arith::add_owned);
-binary_operator!(Sub, sub, arith::sub_owned);
-binary_operator!(Mul, mul, arith::mul_owned);
-binary_operator!(Div, div, arith::div_owned);
+binary_operator!(Add, add, arith::add_owned, float: false);
+binary_operator!(Sub, sub, arith::sub_owned, float: false);
+binary_operator!(Mul, mul, arith::mul_owned, float: false);
+binary_operator!(Div, div, arith::div_owned, float: true);
+
+/// A number as an operand beside `t`, of an operation that has float results only if `float`.
+fn beside(op: &str, number: Scalar, t: &Tensor, float: bool) -> Result<Tensor> {
+    let dtype = t.dtype();
+    arith::number(op, number, if float { dtype.to_float() } else { dtype })
+}
 
 impl Neg for &Tensor {
     type Output = Tensor;
@@ -185,6 +195,6 @@ impl Neg for Tensor {
     #[inline]
     #[track_caller]
     fn neg(self) -> Tensor {
-        expect(Tensor::neg(&self))
+        expect(arith::neg_owned(self))
     }
 }

@@ -227,7 +227,7 @@ fn repeat_interleave_samples() -> Vec<Sample> {
         case("rows", &[2, 3], 2, 0),
         case("columns", &[2, 3], 3, -1),
         case("none", &[2], 0, 0),
-        case("empty", &[0, 2], 2, 0),
+        case("empty", &[2, 0], 2, 0),
     ]
 }
 

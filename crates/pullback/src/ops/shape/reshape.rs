@@ -311,9 +311,9 @@ fn unsqueeze_errors() -> Vec<ErrorSample> {
 
 fn squeeze_samples() -> Vec<Sample> {
     vec![
-        case("empty", &[1, 0], &[0], |x| x.squeeze(0)),
         case("middle", &[2, 1, 3], &[2, 3], |x| x.squeeze(1)),
         case("not one", &[2, 3], &[2, 3], |x| x.squeeze(-1)),
+        case("empty", &[0, 1], &[0], |x| x.squeeze(1)),
     ]
 }
 
@@ -323,10 +323,11 @@ fn squeeze_errors() -> Vec<ErrorSample> {
 
 fn squeeze_all_samples() -> Vec<Sample> {
     vec![
-        case("empty", &[1, 0], &[0], Tensor::squeeze_all),
         case("some", &[1, 2, 1, 3], &[2, 3], Tensor::squeeze_all),
         case("all", &[1, 1], &[], Tensor::squeeze_all),
         case("none", &[2, 3], &[2, 3], Tensor::squeeze_all),
+        case("0-d", &[], &[], Tensor::squeeze_all),
+        case("empty", &[1, 0], &[0], Tensor::squeeze_all),
     ]
 }
 
@@ -351,9 +352,9 @@ fn flatten_errors() -> Vec<ErrorSample> {
 
 fn unflatten_samples() -> Vec<Sample> {
     vec![
-        case("empty", &[0, 2], &[2, 0, 2], |x| x.unflatten(0, &[2, 0])),
         case("middle", &[2, 6, 2], &[2, 2, 3, 2], |x| x.unflatten(1, &[2, 3])),
         case("infer", &[6], &[3, 2], |x| x.unflatten(-1, &[-1, 2])),
+        case("empty", &[0, 2], &[0, 3, 2], |x| x.unflatten(0, &[0, 3])),
     ]
 }
 
