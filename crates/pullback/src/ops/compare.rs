@@ -285,6 +285,7 @@ fn logic_samples(call: fn(&Tensor, &Tensor) -> Result<Tensor>, reference: fn(boo
     };
     vec![
         case("bools", Tensor::from([[false], [true]]), Tensor::from([false, true])),
+        case("0-d", Tensor::from(true), Tensor::from([[true, false], [false, true]])),
         case("numbers", Tensor::from([[0.0], [-0.5]]), Tensor::from([[0i32, 3], [0, 256]])),
     ]
 }
