@@ -4,7 +4,7 @@ use std::mem::MaybeUninit;
 
 use super::copy::contiguous;
 use super::reduce::Number;
-use super::simd::vectorize;
+use super::simd::vectorize_floats;
 use super::strided::{In, Loop, Nest, Out, output};
 use super::threads::split;
 use crate::Result;
@@ -121,7 +121,7 @@ unsafe fn row<T: Element, R: Running<T>>(x: *const T, out: *mut R::Out, along: L
 /// `w` elements must be valid at every step.
 unsafe fn columns<T: Element, R: Running<T>>(x: *const T, out: *mut R::Out, w: usize, along: Loop<2>) {
     let mut acc = [R::EMPTY; WIDTH];
-    vectorize(
+    vectorize_floats::<T, _>(
         #[inline(always)]
         || {
             for k in 0..along.size as isize {

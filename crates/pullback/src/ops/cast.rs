@@ -120,10 +120,10 @@ fn detach_samples() -> Vec<Sample> {
 fn to_dtype_samples() -> Vec<Sample> {
     let x = || [sample_tensor(&[2, 3], -3.0, 3.0, 1)];
     vec![
-        Sample::one("through f64", x(), |x| x[0].to_dtype(DType::F64)).reference(|x| vec![x[0].clone()]).fixed_dtype(),
-        Sample::one("0-d", [Tensor::from(1.5)], |x| x[0].to_dtype(DType::F64))
+        Sample::one("empty", [sample_tensor(&[0, 3], -3.0, 3.0, 1)], |x| x[0].to_dtype(DType::F64))
             .reference(|x| vec![x[0].clone()])
             .fixed_dtype(),
+        Sample::one("through f64", x(), |x| x[0].to_dtype(DType::F64)).reference(|x| vec![x[0].clone()]).fixed_dtype(),
         Sample::one("to i64", x(), |x| x[0].to_dtype(DType::I64))
             .reference(|x| {
                 vec![Naive { shape: x[0].shape.clone(), data: x[0].data.iter().map(|v| v.trunc()).collect() }]

@@ -274,7 +274,8 @@ fn logical_not(a: &Tensor) -> Result<Tensor> {
 
 fn logic_samples(call: fn(&Tensor, &Tensor) -> Result<Tensor>, reference: fn(bool, bool) -> bool) -> Vec<Sample> {
     let table = |x: &[Naive], reference: fn(bool, bool) -> bool| {
-        vec![Naive::from_fn(&[2, 2], |i| {
+        let shape = crate::shape::broadcast(&x[0].shape, &x[1].shape).expect("samples broadcast");
+        vec![Naive::from_fn(&shape, |i| {
             f64::from(u8::from(reference(x[0].at_broadcast(i) != 0.0, x[1].at_broadcast(i) != 0.0)))
         })]
     };
@@ -287,6 +288,7 @@ fn logic_samples(call: fn(&Tensor, &Tensor) -> Result<Tensor>, reference: fn(boo
         case("bools", Tensor::from([[false], [true]]), Tensor::from([false, true])),
         case("0-d", Tensor::from(true), Tensor::from([[true, false], [false, true]])),
         case("numbers", Tensor::from([[0.0], [-0.5]]), Tensor::from([[0i32, 3], [0, 256]])),
+        case("0-d", Tensor::from(true), Tensor::from(0.5)),
     ]
 }
 

@@ -294,15 +294,19 @@ fn powi_kinks() -> Vec<Kink> {
 }
 
 fn powf_samples() -> Vec<Sample> {
-    let single = Sample::one("0-d", [Tensor::from(2.25)], |x| x[0].powf(1.5))
-        .reference(|x| vec![Naive { shape: vec![], data: vec![x[0].data[0] * x[0].data[0].sqrt()] }]);
-    let many = [0.0, 0.5, -0.5, 1.5, 2.0, -2.7, 3.3].into_iter().map(|p| {
-        Sample::one(format!("{p}"), [sample_tensor(&[2, 3], 0.5, 2.0, 1)], move |x| x[0].powf(p)).reference(move |x| {
-            let of = |v: &f64| (v.ln() * p).exp();
-            vec![Naive { shape: x[0].shape.clone(), data: x[0].data.iter().map(of).collect() }]
+    let shapes = std::iter::repeat(&[2usize, 3][..]).take(5).chain([&[][..], &[0, 2]]);
+    [0.0, 0.5, -0.5, 1.5, 2.0, -2.7, 3.3]
+        .into_iter()
+        .zip(shapes)
+        .map(|(p, shape)| {
+            Sample::one(format!("{p}"), [sample_tensor(shape, 0.5, 2.0, 1)], move |x| x[0].powf(p)).reference(
+                move |x| {
+                    let of = |v: &f64| (v.ln() * p).exp();
+                    vec![Naive { shape: x[0].shape.clone(), data: x[0].data.iter().map(of).collect() }]
+                },
+            )
         })
-    });
-    many.chain([single]).collect()
+        .collect()
 }
 
 fn powf_kinks() -> Vec<Kink> {
@@ -323,7 +327,9 @@ fn pow_samples() -> Vec<Sample> {
                 let v = x[0].at(i);
                 [1.0, v, v * v * v][i[1]]
             })]
-        }),
+        })
+        // The exponents are in f64, whatever the bases are in.
+        .fixed_dtype(),
     );
     all.push(
         Sample::one("number", [sample_tensor(&[2, 3], 0.5, 2.0, 1)], |x| x[0].pow(3))

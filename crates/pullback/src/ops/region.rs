@@ -258,7 +258,12 @@ fn read_samples() -> Vec<Sample> {
         Sample::one(label, [sample_tensor(&SAMPLE_SHAPE, -1.0, 1.0, 1)], move |x| x[0].i(index.clone()))
             .reference(move |x| vec![Naive::from_fn(shape, |i| x[0].at(&place(i)))])
     }
-    with_cases!(one).into()
+    let mut samples = Vec::from(with_cases!(one));
+    samples.push(
+        Sample::one("empty", [sample_tensor(&[2, 0, 3], -1.0, 1.0, 1)], |x| x[0].i((0, .., 1..)))
+            .reference(|_| vec![Naive { shape: vec![0, 2], data: vec![] }]),
+    );
+    samples
 }
 
 fn write_samples() -> Vec<Sample> {
