@@ -3,6 +3,7 @@
 use smallvec::smallvec;
 
 use super::arith::{binary_samples, scalar_tensor, with_common_dtype};
+use super::compare::below;
 use super::family::{Binary, Operands, Reads, Slope, UnaryOp, UnaryWith, binary, slope, unary_with, vmap_elementwise};
 use super::structural::broadcast_to;
 use super::table::{ErrorSample, Kink, Naive, Sample, ops, sample_tensor};
@@ -241,7 +242,7 @@ impl Binary for Maximum {
     fn kernel(a: &Array, b: &Array, shape: &[usize]) -> Result<Array> {
         // A NaN on the left fails both comparisons that would pass it over; one on the right fails to be smaller.
         dispatch!(a.dtype(), "maximum", all, T => Ok(map::zip::<T, T, T>(a, b, shape,
-            #[inline(always)] |x, y| if x > y || is_nan(x) { x } else { y })))
+            #[inline(always)] |x, y| if below(y, x) || is_nan(x) { x } else { y })))
     }
     fn reads(_: (bool, bool)) -> Reads {
         Reads { lhs: true, rhs: true, output: false }
@@ -258,7 +259,7 @@ impl Binary for Minimum {
     const NAME: &'static str = "minimum";
     fn kernel(a: &Array, b: &Array, shape: &[usize]) -> Result<Array> {
         dispatch!(a.dtype(), "minimum", all, T => Ok(map::zip::<T, T, T>(a, b, shape,
-            #[inline(always)] |x, y| if x < y || is_nan(x) { x } else { y })))
+            #[inline(always)] |x, y| if below(x, y) || is_nan(x) { x } else { y })))
     }
     fn reads(_: (bool, bool)) -> Reads {
         Reads { lhs: true, rhs: true, output: false }

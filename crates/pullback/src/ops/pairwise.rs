@@ -100,6 +100,8 @@ fn direction(a: &Tensor, length: &Tensor) -> Result<Tensor> {
 
 impl Binary for Hypot {
     const NAME: &'static str = "hypot";
+    // A path instead of a closure would not be inlined into the loop.
+    #[allow(clippy::redundant_closure)]
     fn kernel(a: &Array, b: &Array, shape: &[usize]) -> Result<Array> {
         dispatch!(a.dtype(), "hypot", float, T => Ok(map::zip::<T, T, T>(a, b, shape,
             #[inline(always)] |x, y| Float::hypot(x, y))))
@@ -130,6 +132,7 @@ fn inverted(a: &Tensor, x: &Tensor, y: &Tensor) -> Result<Tensor> {
 
 impl Binary for Atan2 {
     const NAME: &'static str = "atan2";
+    #[allow(clippy::redundant_closure)]
     fn kernel(a: &Array, b: &Array, shape: &[usize]) -> Result<Array> {
         dispatch!(a.dtype(), "atan2", float, T => Ok(map::zip::<T, T, T>(a, b, shape,
             #[inline(always)] |y, x| Float::atan2(y, x))))
@@ -228,7 +231,7 @@ fn logaddexp_samples() -> Vec<Sample> {
 fn logaddexp_kinks() -> Vec<Kink> {
     let x = Tensor::from([f64::NEG_INFINITY, f64::INFINITY, f64::NEG_INFINITY]);
     vec![Kink::new("infinities", x, [0.5, 0.5, 0.0], |x| {
-        x.logaddexp(&Tensor::from([f64::NEG_INFINITY, f64::INFINITY, 0.0]))
+        x.logaddexp(Tensor::from([f64::NEG_INFINITY, f64::INFINITY, 0.0]))
     })]
 }
 
