@@ -15,6 +15,11 @@ pub(crate) fn scalar_tensor(value: Scalar, dtype: DType) -> Tensor {
     cast::full(&[], value, dtype).into()
 }
 
+/// A 0-d tensor with a number of the dtype of `t`.
+pub(super) fn constant(value: f64, t: &Tensor) -> Tensor {
+    scalar_tensor(Scalar::Float(value), t.dtype())
+}
+
 /// A number as an operand of `op` beside a tensor of dtype `other`.
 #[inline]
 pub(crate) fn number(op: &str, value: Scalar, other: DType) -> Result<Tensor> {
