@@ -446,7 +446,7 @@ pub(crate) fn reduce<T: Element, M: Monoid<T>>(x: &Array, dims: &[usize]) -> Arr
         && x.numel() < 2 * PIECE
         && let Some(all) = x.as_slice::<T>()
     {
-        let total = vectorize(
+        let total = vectorize_floats::<T, _>(
             #[inline(always)]
             // SAFETY: the run is the slice.
             || unsafe { run::<T, M>(Neighbours(all.as_ptr()), all.len()) },

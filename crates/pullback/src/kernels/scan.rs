@@ -89,7 +89,7 @@ pub(crate) fn scan<T: Element, R: Running<T>>(x: &Array, dim: usize, reverse: bo
                 });
             }
             None => split(others.len(), 1, nanos, |range| {
-                vectorize(
+                vectorize_floats::<T, _>(
                     #[inline(always)]
                     || {
                         others.walk(
