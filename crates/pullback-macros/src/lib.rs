@@ -15,16 +15,6 @@ use syn::{
 /// parameters besides. Fields whose type names the leaf (`T`, `Vec<T>`, `Layer<T>`, `Option<(T, T)>`) are subtrees;
 /// every other field must be marked `#[tree(static)]`, is copied along, and must be `Clone + Send + Sync`. The struct
 /// must be `Clone`. Named fields, tuple structs and structs without fields all work; enums do not.
-///
-/// ```ignore
-/// #[derive(Clone, Tree)]
-/// struct Layer<T = Tensor> {
-///     weight: T,
-///     bias: Option<T>,
-///     #[tree(static)]
-///     stride: usize,
-/// }
-/// ```
 #[proc_macro_derive(Tree, attributes(tree))]
 pub fn derive_tree(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
@@ -296,13 +286,8 @@ impl<'a> Generics<'a> {
                 quote!(#leaf: #of #(+ #bounds)*)
             }
         });
-        let others: Vec<_> = self
-            .all
-            .where_clause
-            .iter()
-            .flat_map(|w| &w.predicates)
-            .filter(|p| !mentions(p, &self.leaf))
-            .collect();
+        let others: Vec<_> =
+            self.all.where_clause.iter().flat_map(|w| &w.predicates).filter(|p| !mentions(p, &self.leaf)).collect();
         let conditions = if others.is_empty() { quote!() } else { quote!(where #(#others),*) };
         (quote!(#(#parameters),*), conditions)
     }
@@ -347,7 +332,8 @@ fn field<'a>(f: &'a syn::Field, k: usize, leaf: &Ident) -> Result<Field<'a>, Err
         Some(ident) => Member::Named(ident.clone()),
         None => Member::Unnamed(Index::from(k)),
     };
-    let label = f.ident.as_ref().map_or_else(|| k.to_string(), |ident| ident.to_string().trim_start_matches("r#").into());
+    let label =
+        f.ident.as_ref().map_or_else(|| k.to_string(), |ident| ident.to_string().trim_start_matches("r#").into());
     let mut is_static = false;
     for attr in f.attrs.iter().filter(|a| a.path().is_ident("tree")) {
         // `static` is a keyword, so it is compared as a token.
@@ -360,16 +346,23 @@ fn field<'a>(f: &'a syn::Field, k: usize, leaf: &Ident) -> Result<Field<'a>, Err
     let ty = &f.ty;
     let names_leaf = mentions(ty, leaf);
     if is_static && names_leaf {
-        return Err(Error::new(ty.span(), format!("field `{label}` is marked static, but its type names the leaf `{leaf}`")));
+        return Err(Error::new(
+            ty.span(),
+            format!("field `{label}` is marked static, but its type names the leaf `{leaf}`"),
+        ));
     }
     if !is_static && !names_leaf {
         let tensor: Ident = parse_quote!(Tensor);
         return Err(Error::new(
             ty.span(),
             if mentions(ty, &tensor) {
-                format!("field `{label}` is a tensor by name: write its type with the leaf `{leaf}` in place of `Tensor`")
+                format!(
+                    "field `{label}` is a tensor by name: write its type with the leaf `{leaf}` in place of `Tensor`"
+                )
             } else {
-                format!("field `{label}` holds no tensors: mark it `#[tree(static)]`, or write its type in terms of `{leaf}`")
+                format!(
+                    "field `{label}` holds no tensors: mark it `#[tree(static)]`, or write its type in terms of `{leaf}`"
+                )
             },
         ));
     }
@@ -448,7 +441,10 @@ mod tests {
 
     #[test]
     fn the_kind_of_type_is_checked() {
-        assert!(message("enum Choice<T = Tensor> { A(T), B }").starts_with("derive(Tree) works on structs: the leaves of an enum"));
+        assert!(
+            message("enum Choice<T = Tensor> { A(T), B }")
+                .starts_with("derive(Tree) works on structs: the leaves of an enum")
+        );
         assert_eq!(message("union Bits<T = Tensor> { a: T }"), "derive(Tree) works on structs");
     }
 
@@ -463,7 +459,10 @@ mod tests {
             message("struct Layer<T, A> { w: T, a: A }"),
             "derive(Tree) takes one type parameter, which stands for the tensors, here `T`; give `A` as a type of its own"
         );
-        assert!(message("struct Layer<'a, T> { w: &'a T }").starts_with("derive(Tree) does not work on structs that borrow"));
+        assert!(
+            message("struct Layer<'a, T> { w: &'a T }")
+                .starts_with("derive(Tree) does not work on structs that borrow")
+        );
         let bound = "derive(Tree) allows only the bounds `Clone`, `Send`, `Sync` and `'static` on `T`, because \
              `Layer<Cotangent>` and others must be types too; put this one on the functions that need it";
         assert_eq!(message("struct Layer<T: Display> { w: T }"), bound);
