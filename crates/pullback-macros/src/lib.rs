@@ -15,16 +15,6 @@ use syn::{
 /// parameters besides. Fields whose type names the leaf (`T`, `Vec<T>`, `Layer<T>`, `Option<(T, T)>`) are subtrees;
 /// every other field must be marked `#[tree(static)]`, is copied along, and must be `Clone + Send + Sync`. The struct
 /// must be `Clone`. Named fields, tuple structs and structs without fields all work; enums do not.
-///
-/// ```ignore
-/// #[derive(Clone, Tree)]
-/// struct Layer<T = Tensor> {
-///     weight: T,
-///     bias: Option<T>,
-///     #[tree(static)]
-///     stride: usize,
-/// }
-/// ```
 #[proc_macro_derive(Tree, attributes(tree))]
 pub fn derive_tree(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
@@ -261,7 +251,7 @@ impl<'a> Generics<'a> {
         let mut bounds: Vec<&TypeParamBound> = leaf.bounds.iter().collect();
         for predicate in all.where_clause.iter().flat_map(|w| &w.predicates) {
             match predicate {
-                WherePredicate::Type(p) if p.bounded_ty.to_token_stream().to_string() == leaf.ident.to_string() => {
+                WherePredicate::Type(p) if leaf.ident == p.bounded_ty.to_token_stream().to_string() => {
                     bounds.extend(&p.bounds);
                 }
                 other if mentions(other, &leaf.ident) => return Err(unsupported_bound(other, &leaf.ident, name)),

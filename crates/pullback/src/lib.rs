@@ -145,7 +145,7 @@ pub use ops::{Reduction, cat, stack};
 pub use shape::{Shape, TensorType};
 pub use tensor::{Ellipsis, IndexBound, IndexItem, Indices, NewAxis, Operand, Tensor, s};
 pub use transforms::{DimSpec, Grad, Pullback, Vmap, grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp, vmap};
-pub use tree::{Leaf, Static, Tree};
+pub use tree::{Leaf, Static, Tree, stack_trees, unstack_trees};
 
 #[doc(inline)]
 pub use pullback_macros::Tree;

@@ -128,7 +128,7 @@ fn read_cuts(x: &Tensor, cuts: &Cuts) -> Result<Tensor> {
 }
 
 fn read(x: &Tensor, index: impl Indices) -> Result<Tensor> {
-    let part = Part::of("i", x, index)?;
+    let part = Part::of("i", x, index.items())?;
     read_cuts(x, &part.cuts)?.reshape_to(&part.shape)
 }
 
@@ -206,7 +206,7 @@ pub(crate) fn fit_value(op: &str, x: &Tensor, part: &Part, value: &Tensor) -> Re
 }
 
 fn write(x: &Tensor, index: impl Indices, value: impl Operand) -> Result<Tensor> {
-    let part = Part::of("index_set", x, index)?;
+    let part = Part::of("index_set", x, index.items())?;
     value
         .with_operand("index_set", x.dtype(), |value| replace(x, &fit_value("index_set", x, &part, value)?, &part.cuts))
 }
@@ -243,7 +243,7 @@ macro_rules! with_cases {
                 shape: &[1, 3, 1, 2],
                 place: |i| vec![i[1], 3, i[3]],
             }),
-            $each(Case { label: "one element", index: [0, 1, 1], shape: &[], place: |_| vec![0, 1, 1] }),
+            $each(Case { label: "one element", index: (0, 1, 1), shape: &[], place: |_| vec![0, 1, 1] }),
             $each(Case { label: "nothing", index: (.., 2..2), shape: &[3, 0, 2], place: |i| i.to_vec() }),
             $each(Case { label: "everything", index: (), shape: &[3, 4, 2], place: |i| i.to_vec() }),
         ]
@@ -258,10 +258,14 @@ fn read_samples() -> Vec<Sample> {
         Sample::one(label, [sample_tensor(&SAMPLE_SHAPE, -1.0, 1.0, 1)], move |x| x[0].i(index.clone()))
             .reference(move |x| vec![Naive::from_fn(shape, |i| x[0].at(&place(i)))])
     }
-    let mut samples = Vec::from(with_cases!(one));
+    let mut samples: Vec<Sample> = with_cases!(one).into();
     samples.push(
-        Sample::one("empty", [sample_tensor(&[2, 0, 3], -1.0, 1.0, 1)], |x| x[0].i((0, .., 1..)))
-            .reference(|_| vec![Naive { shape: vec![0, 2], data: vec![] }]),
+        Sample::one("0-d", [sample_tensor(&[], -1.0, 1.0, 1)], |x| x[0].i((NewAxis, Ellipsis, NewAxis)))
+            .reference(|x| vec![Naive { shape: vec![1, 1], data: x[0].data.clone() }]),
+    );
+    samples.push(
+        Sample::one("empty", [sample_tensor(&[0, 3], -1.0, 1.0, 1)], |x| x[0].i((s(None, None, -1), 1)))
+            .reference(|_| vec![Naive { shape: vec![0], data: vec![] }]),
     );
     samples
 }

@@ -257,6 +257,20 @@ impl<T: Element> From<&[T]> for Tensor {
     }
 }
 
+impl<T: Element> From<&Vec<T>> for Tensor {
+    /// A 1-d tensor.
+    fn from(data: &Vec<T>) -> Tensor {
+        Tensor::from(data.as_slice())
+    }
+}
+
+impl<T: Element, const N: usize> From<&[T; N]> for Tensor {
+    /// A 1-d tensor.
+    fn from(data: &[T; N]) -> Tensor {
+        Tensor::from(data.as_slice())
+    }
+}
+
 impl<T: Element, const N: usize> From<[T; N]> for Tensor {
     /// A 1-d tensor.
     fn from(data: [T; N]) -> Tensor {

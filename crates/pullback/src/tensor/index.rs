@@ -21,7 +21,7 @@ use crate::{Result, error::bail};
 /// assert_eq!(x.i(corner)?.item::<i32>()?, 1);
 /// # Ok::<(), pullback::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum IndexItem {
     /// One position of a dimension, which is dropped; negative ones count from the end.
@@ -167,7 +167,7 @@ impl From<NewAxis> for IndexItem {
 }
 
 /// What selects a part of a tensor in [`i`](Tensor::i), [`index_set`](Tensor::index_set) and [`set_`](Tensor::set_):
-/// one item, or a tuple, array or `Vec` of items, which speak of the dimensions in order.
+/// one item, or a tuple of items, which speak of the dimensions in order.
 ///
 /// | item | NumPy | takes |
 /// |---|---|---|
@@ -180,7 +180,7 @@ impl From<NewAxis> for IndexItem {
 ///
 /// Dimensions behind the last item are taken whole. `..` always stands for one dimension; [`Ellipsis`] for as many as
 /// are left. Unlike in NumPy, bounds outside of the dimension are an error, not clamped, and so is a range that ends
-/// before it starts.
+/// before it starts. A `Vec` or array of [`IndexItem`]s is an index whose length is known at run time.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an index of a tensor",
     label = "not an index",
@@ -196,21 +196,32 @@ pub trait Indices {
 #[doc(hidden)]
 pub type IndexItems = SmallVec<[IndexItem; 4]>;
 
-impl<I: Into<IndexItem>> Indices for I {
+/// Writes that an item alone is an index. Lists of integers are none: they are left for picking several positions.
+macro_rules! one_item {
+    ($([$($bound:tt)*] $t:ty;)*) => { $(
+        impl<$($bound)*> Indices for $t {
+            fn items(self) -> IndexItems {
+                smallvec![self.into()]
+            }
+        }
+    )* };
+}
+one_item! {
+    [] i32; [] i64; [] isize; [] u32; [] usize;
+    [] RangeFull; [] Ellipsis; [] NewAxis; [] IndexItem;
+    [I: IndexBound] Range<I>; [I: IndexBound] RangeFrom<I>; [I: IndexBound] RangeTo<I>;
+    [I: IndexBound] RangeInclusive<I>; [I: IndexBound] RangeToInclusive<I>;
+}
+
+impl Indices for Vec<IndexItem> {
     fn items(self) -> IndexItems {
-        smallvec![self.into()]
+        self.into()
     }
 }
 
-impl<I: Into<IndexItem>> Indices for Vec<I> {
+impl<const N: usize> Indices for [IndexItem; N] {
     fn items(self) -> IndexItems {
-        self.into_iter().map(I::into).collect()
-    }
-}
-
-impl<I: Into<IndexItem>, const N: usize> Indices for [I; N] {
-    fn items(self) -> IndexItems {
-        self.into_iter().map(I::into).collect()
+        self.into_iter().collect()
     }
 }
 
@@ -253,14 +264,13 @@ impl Part {
         self.cuts.iter().filter(|c| c.keep).map(|c| c.len).collect()
     }
 
-    /// Interprets `index` for `x`; `op` names the place in messages.
-    pub(crate) fn of(op: &str, x: &Tensor, index: impl Indices) -> Result<Part> {
-        let items = index.items();
+    /// Interprets an index for `x`; `op` names the place in messages.
+    pub(crate) fn of(op: &str, x: &Tensor, items: IndexItems) -> Result<Part> {
         let named = items.iter().filter(|i| matches!(i, IndexItem::At(_) | IndexItem::Range { .. })).count();
         if named > x.rank() {
             bail!(Dim, "{op}: expected at most {} items for the dims of {}, got {named}", x.rank(), x.ty());
         }
-        if items.iter().filter(|i| **i == IndexItem::Ellipsis).count() > 1 {
+        if items.iter().filter(|i| matches!(i, IndexItem::Ellipsis)).count() > 1 {
             bail!(Dim, "{op}: expected at most one `Ellipsis`, got several"; help = "write `..` for all of one dim");
         }
         let mut part = Part { cuts: SmallVec::new(), shape: Shape::new() };

@@ -41,7 +41,7 @@ impl Tensor {
     /// # Ok::<(), pullback::Error>(())
     /// ```
     pub fn set_(&mut self, index: impl Indices, value: impl Operand) -> Result<&mut Tensor> {
-        let part = Part::of("set_", self, index)?;
+        let part = Part::of("set_", self, index.items())?;
         value.with_operand("set_", self.dtype(), |value| {
             let value = fit_value("set_", self, &part, value)?;
             set_part(self, &value, &part.cuts)

@@ -1,12 +1,14 @@
 //! Batching: a function of one example becomes a function of many.
 
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 
 use crate::error::{Context as _, bail};
 use crate::function::Randomness;
 use crate::interp::level::OpenLevel;
 use crate::interp::{LevelKind, batch, check_alive};
 use crate::shape::resolve_dim;
+use crate::tree::Leaf;
 use crate::tree::{count, leaves, path_of, try_map};
 use crate::{Result, Tree};
 
@@ -47,10 +49,10 @@ impl<A: Tree, D: DimSpec<A>> DimSpec<Box<A>> for Box<D> {
     }
 }
 
-impl<A: Tree, D: DimSpec<A>> DimSpec<BTreeMap<String, A>> for BTreeMap<String, D> {
-    fn dims(&self, tree: &BTreeMap<String, A>) -> Result<Vec<Option<isize>>> {
+impl<K: Leaf + Ord + Debug, A: Tree, D: DimSpec<A>> DimSpec<BTreeMap<K, A>> for BTreeMap<K, D> {
+    fn dims(&self, tree: &BTreeMap<K, A>) -> Result<Vec<Option<isize>>> {
         if !self.keys().eq(tree.keys()) {
-            let keys = |k: Vec<&String>| format!("{k:?}");
+            let keys = |k: Vec<&K>| format!("{k:?}");
             let (want, got) = (keys(tree.keys().collect()), keys(self.keys().collect()));
             bail!(Arity, "expected batch dims for a map with keys {want}, got keys {got}");
         }

@@ -8,6 +8,8 @@ fn arrays_and_lists_of_every_depth() -> Result<()> {
     assert_eq!(Tensor::try_from(vec![vec![1.0f32, 2.0], vec![3.0, 4.0]])?.ty().to_string(), "f32[2,2]");
     let deep = Tensor::try_from(vec![vec![vec![vec![1u8], vec![2]]], vec![vec![vec![3], vec![4]]]])?;
     assert_eq!((deep.ty().to_string(), values(&deep)), ("u8[2,1,2,1]".into(), vec![1.0, 2.0, 3.0, 4.0]));
+    let list = vec![1u8, 2];
+    assert!(Tensor::from(&list).equal(&Tensor::from(&[1u8, 2]))? && Tensor::from(&list[..]).equal(&list.into())?);
     assert_eq!((1..4).collect::<Tensor>().to_vec::<i32>()?, [1, 2, 3]);
     assert_eq!(Tensor::from([[0.0f32; 0]; 3]).shape(), [3, 0]);
     Ok(())

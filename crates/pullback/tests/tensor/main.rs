@@ -5,6 +5,7 @@ mod index;
 mod inplace;
 mod print;
 mod read;
+mod tree;
 
 use pullback::*;
 
