@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use pullback::testing::table::{Naive, OpInfo, Sample};
 use pullback::testing::{operations, properties};
-use pullback::{DType, ErrorKind, Tensor, jvp, vjp};
+use pullback::{DType, Error, ErrorKind, Tensor, grad, jvp, stack, vjp, vmap};
 
 use super::run::guarded;
 
@@ -127,6 +127,15 @@ fn kinks(op: &OpInfo) -> Outcome {
         let run = || -> pullback::Result<(Vec<f64>, Vec<f64>)> {
             let (y, pull) = vjp(call, &x)?;
             let reverse = pull.call(&Tensor::ones(y.shape(), y.dtype())?)?[0].to_vec::<f64>()?;
+            // Lanes follow the convention as well.
+            let lanes = vec![stack(&[&kink.input, &kink.input], 0)?];
+            for lane in
+                vmap(grad(|x: &Vec<Tensor>| call(x)?.sum()))(&lanes)?[0].to_vec::<f64>()?.chunks(reverse.len().max(1))
+            {
+                if !lane.iter().zip(&reverse).all(|(a, b)| a == b || (a.is_nan() && b.is_nan())) {
+                    return Err(Error::other(format!("{reverse:?} alone, {lane:?} as a lane")));
+                }
+            }
             let n = kink.input.numel();
             let forward = (0..n)
                 .map(|i| {

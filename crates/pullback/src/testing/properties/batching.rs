@@ -402,3 +402,14 @@ pub(super) fn vmap_of_second_order(sample: &Sample) -> Outcome {
     }
     Ok(())
 }
+
+pub(super) fn grad_of_vmap_of_grad(sample: &Sample) -> Outcome {
+    let cotangents = Part::of(sample)?.cotangents(1)?;
+    let own = sample.clone();
+    let mut gradient = sample.clone();
+    gradient.call = std::sync::Arc::new(move |x: &[Tensor]| {
+        Part::of(&own).map_err(|f| crate::Error::new(crate::ErrorKind::Rule, f.0))?.vjp(x, &cotangents)
+    });
+    grad_of_vmap(&gradient).at("reverse mode")?;
+    jvp_of_vmap(&gradient).at("forward mode")
+}

@@ -248,3 +248,42 @@ pub(super) fn second_order(sample: &Sample) -> Outcome {
     }
     Ok(())
 }
+
+pub(super) fn third_order(sample: &Sample) -> Outcome {
+    let part = Part::of(sample)?;
+    let phi = Scalar::of(&part)?;
+    let x = part.pick(&sample.inputs);
+    let along: Vec<Vec<Tensor>> = (21..24).map(|seed| part.tangents(seed)).collect::<Result<_>>()?;
+    let at = |x: &Vec<Tensor>| phi.eval(&sample.inputs, x);
+    let numeric = numeric_jvp(|x: &Vec<Tensor>| mixed(&at, &[true, false], &along, x), &x, &along[2])?;
+    let (want, error) = (numeric.0.item::<f64>()?, numeric.1.item::<f64>()?);
+    let mut first = None;
+    for bits in 0..8 {
+        let modes = [bits & 1 == 1, bits & 2 == 2, bits & 4 == 4];
+        let names = modes.map(|reverse| if reverse { "reverse" } else { "forward" }).join(" in ");
+        let got = mixed(&at, &modes, &along, &x).at(&names)?.item::<f64>()?;
+        let scale = got.abs().max(1.0);
+        // Not `>`, which a NaN would pass.
+        if !((got - want).abs() <= 1e-8 * scale + 20.0 * error) {
+            fail!("{names}: {got}, and differences give {want} (error {error:.1e})");
+        }
+        let first = *first.get_or_insert(got);
+        if !((got - first).abs() <= 1e-9 * scale) {
+            fail!("{names}: {got}, and forward in forward in forward {first}");
+        }
+    }
+    Ok(())
+}
+
+/// The derivative of `f` along one direction after the other, each in reverse or in forward mode, the innermost first.
+fn mixed(
+    f: &dyn Fn(&Vec<Tensor>) -> Result<Tensor>,
+    reverse: &[bool],
+    along: &[Vec<Tensor>],
+    x: &Vec<Tensor>,
+) -> Result<Tensor> {
+    let Some((&last, before)) = reverse.split_last() else { return f(x) };
+    let inner = |x: &Vec<Tensor>| mixed(f, before, along, x);
+    let v = &along[before.len()];
+    if last { dot(&grad(inner)(x)?, v) } else { Ok(jvp(inner, x, v)?.1) }
+}
