@@ -2,7 +2,7 @@
 
 use super::family::{Unary, linear, unary};
 use super::reduce::{Sum, dims_errors, divide, to_float};
-use super::reduction::{Over, Reduction, naive_reduce, reduction, reshaped};
+use super::reduction::{Over, Reduce, naive_reduce, reduction, reshaped};
 use super::table::{ErrorSample, Kink, Naive, Sample, ops, sample_tensor};
 use crate::array::Array;
 use crate::dtype::dispatch;
@@ -117,7 +117,7 @@ struct Var<const ROOT: bool> {
     correction: usize,
 }
 
-impl<const ROOT: bool> Reduction for Var<ROOT> {
+impl<const ROOT: bool> Reduce for Var<ROOT> {
     const NAME: &'static str = if ROOT { "std" } else { "var" };
     const READS_OUTPUT: bool = ROOT;
 

@@ -162,7 +162,7 @@ macro_rules! assignments {
                 Ok(self)
             }
         }
-        assignments!(@operator $trait, $operator, $method, &Tensor, Tensor, i64, f64);
+        assignments!(@operator $trait, $operator, $method, &Tensor, Tensor, bool, u8, i32, i64, u32, usize, isize, f32, f64);
     )* };
     (@operator $trait:ident, $operator:ident, $method:ident, $($rhs:ty),*) => { $(
         impl $trait<$rhs> for Tensor {

@@ -133,7 +133,7 @@ macro_rules! binary_operator {
                 expect($owned(self, rhs))
             }
         }
-        binary_operator!(@number $trait, $method, $owned, $float, bool, u8, i32, i64, u32, usize, isize, f32, f64);
+        binary_operator!(@number $trait, $method, $owned, $float, i64, f64);
     };
     (@number $trait:ident, $method:ident, $owned:path, $float:literal, $($t:ty),*) => { $(
         impl $trait<$t> for &Tensor {

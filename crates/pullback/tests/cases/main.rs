@@ -146,3 +146,26 @@ pub fn second(f: impl Fn(&Tensor) -> Result<Tensor>, x: &Tensor, want: &[f64]) {
     let lanes = pullback::vmap(jacfwd(jacfwd(&f)))(&x.unsqueeze(0).unwrap()).unwrap();
     close(&values(&lanes), want);
 }
+
+/// What one test of this program prints in a process of its own, with these environment variables.
+pub fn child(test: &str, environment: &[(&str, &str)]) -> String {
+    let program = std::env::current_exe().expect("the path of this program");
+    let out = std::process::Command::new(program)
+        .args([test, "--exact", "--nocapture", "--test-threads=1"])
+        .envs(environment.iter().copied())
+        .output()
+        .expect("this program starts");
+    let text = format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
+    assert!(out.status.success() && text.contains("1 passed"), "{text}");
+    text
+}
+
+/// True in a process that runs this test alone; otherwise starts one, with these environment variables, checks that it
+/// succeeds, and is false.
+pub fn alone(test: &str, environment: &[(&str, &str)]) -> bool {
+    if std::env::var_os("CASES_ALONE").is_some() {
+        return true;
+    }
+    child(test, &[environment, &[("CASES_ALONE", "1")]].concat());
+    false
+}

@@ -156,7 +156,7 @@ impl Op for Contract {
             }
         }
         if needs.get(2) == Some(&true) {
-            saved.state = State::Shape(Shape::from_slice(outputs[0].shape()));
+            saved.state = State::Shape(Box::new(Shape::from_slice(outputs[0].shape())));
         }
         Ok(saved)
     }
