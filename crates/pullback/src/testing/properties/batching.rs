@@ -15,6 +15,9 @@ const NAMES: [&str; 2] = ["the batched result", "the stacked results of the lane
 /// Which values have lanes, and where.
 type Placing = Vec<Option<usize>>;
 
+/// A function of the inputs and of other values, such as cotangents.
+type Joint<'a> = &'a dyn Fn(&[Tensor], &[Tensor]) -> Result<Vec<Tensor>>;
+
 /// Sets of `n` values: all of them for small `n`, else those of one or all but one, and the full set.
 fn subsets(n: usize) -> Vec<Vec<bool>> {
     if n <= 4 {
@@ -227,11 +230,7 @@ fn joint_lanes(
 }
 
 /// Fails unless `vmap` of `f`, a function of the inputs and other values, is the loop.
-fn joint_is_loop(
-    sample: &Sample,
-    f: &dyn Fn(&[Tensor], &[Tensor]) -> Result<Vec<Tensor>>,
-    more: &dyn Fn(u64) -> Result<Vec<Tensor>>,
-) -> Outcome {
+fn joint_is_loop(sample: &Sample, f: Joint<'_>, more: &dyn Fn(u64) -> Result<Vec<Tensor>>) -> Outcome {
     let n = sample.inputs.len();
     let f = |x: &[Tensor]| f(&x[..n], &x[n..]);
     let others = more(100)?;

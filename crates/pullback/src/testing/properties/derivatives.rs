@@ -1,7 +1,7 @@
 //! Properties of first and second derivatives.
 
 use super::Part;
-use crate::testing::close::{At, Failure, Outcome, all_same, distance, fail, inner, values};
+use crate::testing::close::{At, Failure, Outcome, all_same, distance, exceeds, fail, inner, values};
 use crate::testing::numeric_jvp;
 use crate::testing::table::Sample;
 use crate::{DType, Result, Tensor, grad, jacfwd, jacrev, jvp, vjp};
@@ -33,14 +33,13 @@ fn matches_differences(got: &[Tensor], numeric: &(Vec<Tensor>, Vec<Tensor>)) -> 
         let (got, want, error) = (values(got)?, values(want)?, values(error)?);
         for (i, ((a, n), e)) in got.iter().zip(want).zip(error).enumerate() {
             let scale = n.abs().max(1.0);
-            // Not `>`, which a NaN would pass.
-            if !(e / scale <= 1e-5) {
+            if exceeds(e / scale, 1e-5) {
                 fail!(
                     "tensor {k}, element {i}: differences do not converge (error {e:.1e}), and the rule gives {a}; \
                     the sample may lie on a kink, a pole or an edge of the domain"
                 );
             }
-            if !((a - n).abs() <= 1e-8 * scale + 20.0 * e) {
+            if exceeds((a - n).abs(), 1e-8 * scale + 20.0 * e) {
                 fail!("tensor {k}, element {i}: the rule gives {a}, differences give {n} (error {e:.1e})");
             }
         }
@@ -61,7 +60,7 @@ pub(super) fn jvp_matches_differences(sample: &Sample) -> Outcome {
 
 /// Fails unless two inner products agree.
 fn same_product((a, size_a): (f64, f64), (b, size_b): (f64, f64), names: [&str; 2]) -> Outcome {
-    if !(distance(a, b, size_a.max(size_b).max(1e-3)) <= TOLERANCE) {
+    if exceeds(distance(a, b, size_a.max(size_b).max(1e-3)), TOLERANCE) {
         fail!("{} is {a}, but {} is {b}", names[0], names[1]);
     }
     Ok(())
@@ -165,7 +164,7 @@ pub(super) fn jacobians_agree(sample: &Sample) -> Outcome {
                 let got = flat
                     .select(0, row as isize)?
                     .reshape(&want.shape().iter().map(|&s| s as isize).collect::<Vec<_>>())?;
-                all_same(&[got], &[want.clone()], TOLERANCE, ["a row of jacrev", "the pullback"])?;
+                all_same(&[got], std::slice::from_ref(want), TOLERANCE, ["a row of jacrev", "the pullback"])?;
             }
         }
     }
@@ -263,12 +262,11 @@ pub(super) fn third_order(sample: &Sample) -> Outcome {
         let names = modes.map(|reverse| if reverse { "reverse" } else { "forward" }).join(" in ");
         let got = mixed(&at, &modes, &along, &x).at(&names)?.item::<f64>()?;
         let scale = got.abs().max(1.0);
-        // Not `>`, which a NaN would pass.
-        if !((got - want).abs() <= 1e-8 * scale + 20.0 * error) {
+        if exceeds((got - want).abs(), 1e-8 * scale + 20.0 * error) {
             fail!("{names}: {got}, and differences give {want} (error {error:.1e})");
         }
         let first = *first.get_or_insert(got);
-        if !((got - first).abs() <= 1e-9 * scale) {
+        if exceeds((got - first).abs(), 1e-9 * scale) {
             fail!("{names}: {got}, and forward in forward in forward {first}");
         }
     }
