@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
+use pullback::testing::properties;
 use pullback::testing::table::{Naive, OpInfo, Sample};
-use pullback::testing::{operations, properties};
 use pullback::{DType, Error, ErrorKind, Tensor, grad, jvp, stack, vjp, vmap};
 
 use super::run::guarded;
@@ -264,20 +264,6 @@ fn samples(op: &OpInfo) -> Outcome {
     for sample in &samples {
         if let Some((name, _)) = sample.expected_failures.iter().find(|(name, _)| !known.contains(name)) {
             return Err(format!("sample `{}` expects the failure of `{name}`, which is no property", sample.label));
-        }
-    }
-    Ok(())
-}
-
-/// No operation is declared twice, and each has a name and a documentation.
-pub fn names_are_unique() -> Outcome {
-    let mut seen = HashSet::new();
-    for op in operations() {
-        if !seen.insert(op.name) {
-            return Err(format!("`{}` is declared twice", op.name));
-        }
-        if op.name.is_empty() || op.doc.trim().is_empty() {
-            return Err(format!("`{}` has no documentation", op.name));
         }
     }
     Ok(())
