@@ -31,24 +31,17 @@ fn subsets(n: usize) -> Vec<Vec<bool>> {
     out
 }
 
-/// Where the lanes of a set of values may lie: in front, at the back, and in different places.
+/// Where the lanes of a set of values may lie: at every place that the values have, at the same place in all of them
+/// as far as their ranks allow, at the back of each, and at different places.
 fn placings(set: &[bool], values: &[Tensor]) -> Vec<Placing> {
-    let mut out: Vec<Placing> = Vec::new();
-    for style in 0..3 {
-        let placing: Placing = set
-            .iter()
-            .zip(values)
-            .enumerate()
-            .map(|(k, (&batched, t))| {
-                batched.then(|| match style {
-                    0 => 0,
-                    1 => t.rank(),
-                    _ => (k + 1) % (t.rank() + 1),
-                })
-            })
-            .collect();
-        if !out.contains(&placing) {
-            out.push(placing);
+    let highest = values.iter().zip(set).filter(|(_, batched)| **batched).map(|(t, _)| t.rank()).max().unwrap_or(0);
+    let place = |at: &dyn Fn(usize, usize) -> usize| -> Placing {
+        set.iter().zip(values).enumerate().map(|(k, (&b, t))| b.then(|| at(k, t.rank()))).collect()
+    };
+    let mut out: Vec<Placing> = (0..=highest).map(|dim| place(&|_, rank| dim.min(rank))).collect();
+    for other in [place(&|_, rank| rank), place(&|k, rank| (k + 1) % (rank + 1)), place(&|k, rank| k % (rank + 1))] {
+        if !out.contains(&other) {
+            out.push(other);
         }
     }
     out
