@@ -118,18 +118,19 @@ fn table_of_numbers() {
                     let want = with(a, DType::$number);
                     let float = if want.is_float() { want } else { DType::F32 };
                     assert_eq!(x.add($n).unwrap().dtype(), want);
-                    assert_eq!(x.div($n).unwrap().dtype(), float);
+                    assert_eq!((&x + $n).dtype(), want);
+                    assert_eq!((x.clone() * $n).dtype(), want);
+                    assert_eq!((&x / $n).dtype(), float);
                     assert_eq!(x.maximum($n).unwrap().dtype(), want);
                     assert_eq!(Tensor::from(true).where_(&x, $n).unwrap().dtype(), want);
                     assert_eq!(Tensor::from(true).where_($n, &x).unwrap().dtype(), want);
                     assert_eq!(x.lt($n).unwrap().dtype(), DType::Bool);
                     if a != DType::Bool || DType::$number != DType::Bool {
-                        assert_eq!(x.sub($n).unwrap().dtype(), want);
+                        assert_eq!((&x - $n).dtype(), want);
                         assert_eq!(x.pow($n).unwrap().dtype(), want, "{a} ** {}", $n);
                     }
                     let lanes = of(a, &[&[2][..], shape].concat());
                     assert_eq!(vmap(|x: &Tensor| x.mul($n))(&lanes).unwrap().dtype(), want);
-                    assert_eq!(vmap(|x: &Tensor| x.add($n))(&lanes).unwrap().dtype(), want);
                 }
             }
         )* };
@@ -143,16 +144,31 @@ fn table_of_numbers() {
         2.5f32 => F32;
         2.5f64 => F64;
     }
-    // Operators take one type of each kind, on either side.
+}
+
+#[test]
+fn table_of_numbers_on_the_left() {
     for a in DType::ALL {
-        let x = of(a, &[3]);
-        for (float, number) in [(false, DType::I64), (true, DType::F64)] {
-            let want = with(a, number);
-            let both = if float { [&x + 2.5, 2.5 * &x] } else { [&x + 2, 2 * x.clone()] };
-            assert!(both.iter().all(|t| t.dtype() == want), "{a} and {number}");
-            assert!([&x / 2, 2.0 / x.clone()].iter().all(|t| t.dtype().is_float()));
+        for shape in [&[][..], &[3]] {
+            let x = of(a, shape);
+            let number = if a == DType::Bool { DType::I64 } else { a };
+            let float = if a == DType::F64 { DType::F64 } else { DType::F32 };
+            assert_eq!([(2 + &x).dtype(), (2 * x.clone()).dtype(), (2 - &x).dtype()], [number; 3]);
+            assert_eq!([(2.5 + &x).dtype(), (2.5 - x.clone()).dtype(), (2.5 * &x).dtype()], [float; 3]);
+            assert_eq!([(2 / &x).dtype(), (2 / x.clone()).dtype(), (2.5 / &x).dtype()], [float; 3]);
+            let lanes = of(a, &[&[2][..], shape].concat());
+            assert_eq!(vmap(|x: &Tensor| Ok(2 - x))(&lanes).unwrap().dtype(), number);
         }
     }
+}
+
+#[test]
+fn literals_need_no_type() {
+    let x = Tensor::from([1.0, 2.0]);
+    assert_eq!((&x * 2.0).sum().unwrap().item::<f64>().unwrap(), 6.0);
+    assert_eq!((1 - x.square().unwrap()).abs().unwrap().to_vec::<f64>().unwrap(), [0.0, 3.0]);
+    assert_eq!((2.0 / (&x + 1)).to_vec::<f64>().unwrap()[0], 1.0);
+    assert_eq!((-(&x * x.clone())).to_vec::<f64>().unwrap(), [-1.0, -4.0]);
 }
 
 #[test]

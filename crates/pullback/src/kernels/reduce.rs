@@ -435,11 +435,24 @@ fn piece_of(reduced: &Nest<1>, k: usize, pieces: usize) -> (Nest<1>, isize) {
     let per = outer.size.div_ceil(pieces);
     let start = (k * per).min(outer.size);
     outer.size = per.min(outer.size - start);
-    (nest.clone(), start as isize * nest.loops[0].steps[0])
+    let offset = start as isize * outer.steps[0];
+    (nest, offset)
 }
 
 /// The reduction of `x` over `dims` by `M`.
 pub(crate) fn reduce<T: Element, M: Monoid<T>>(x: &Array, dims: &[usize]) -> Array {
+    // The most common reduction of all, and often a small one: everything to a scalar.
+    if dims.len() == x.rank()
+        && x.numel() < 2 * PIECE
+        && let Some(all) = x.as_slice::<T>()
+    {
+        let total = vectorize_floats::<T, _>(
+            #[inline(always)]
+            // SAFETY: the run is the slice.
+            || unsafe { run::<T, M>(Neighbours(all.as_ptr()), all.len()) },
+        );
+        return Array::full(Shape::new(), total);
+    }
     let kept: SmallVec<[usize; 6]> = (0..x.rank()).filter(|d| !dims.contains(d)).collect();
     let shape: Shape = kept.iter().map(|&d| x.shape()[d]).collect();
     let strides = contiguous_strides(&shape);
@@ -562,6 +575,8 @@ fn columns<T: Element, M: Monoid<T>>(
     let Loop { size: width, steps: [_, out_step] } = outer.loops.remove(vector);
     let chunks = width.div_ceil(WIDTH);
     let units = outer.len() * chunks;
+    // A few rows need no tower, and are joined where the results belong if those are neighbours.
+    let direct = pieces == 1 && out_step == 1 && (1..=ROWS).contains(&reduced.len()) && fold_of(reduced, width) == 1;
     split(units * pieces, 1, nanos, |range: Range<usize>| {
         let mut scratch = Scratch::<M::Acc>::default();
         for unit in range {
@@ -573,8 +588,14 @@ fn columns<T: Element, M: Monoid<T>>(
                 vectorize_floats::<T, _>(
                     #[inline(always)]
                     || {
-                        // SAFETY: the columns from `start` on are columns of `x`.
-                        unsafe { column_block::<T, M>(x.at(base + at + start as isize), w, &nest, &mut scratch) };
+                        let from = x.at(base + at + start as isize);
+                        if direct {
+                            // SAFETY: the columns from `start` on are columns of `x`, and these results are ours.
+                            unsafe { few_rows::<T, M>(from, w, &nest, 0..nest.len(), out.at(o as usize + start)) };
+                            return;
+                        }
+                        // SAFETY: as above.
+                        unsafe { column_block::<T, M>(from, w, &nest, &mut scratch) };
                         for (j, &a) in scratch.total.iter().enumerate() {
                             let to = o + (start + j) as isize * out_step;
                             // SAFETY: result `to` of this piece is ours.
@@ -658,49 +679,18 @@ pub(super) unsafe fn line<'a, T>(x: *const T, offset: isize, w: usize) -> &'a [T
 #[inline(always)]
 unsafe fn row_sums<T: Element, M: Monoid<T>>(x: *const T, w: usize, nest: &Nest<1>, scratch: &mut Scratch<M::Acc>) {
     let n = nest.len();
-    scratch.total.clear();
-    let mut offsets = [0isize; ROWS];
-    let mut done = 0;
     let mut count = 0usize;
-    while done < n || count == 0 {
-        let rows = ROWS.min(n - done);
-        nest.walk(
-            done..done + rows,
-            #[inline(always)]
-            |i, [at]| offsets[i - done] = at,
-        );
+    scratch.total.clear();
+    for start in (0..n).step_by(ROWS) {
         let acc = &mut scratch.acc;
         acc.clear();
-        acc.resize(w, M::EMPTY);
-        let acc = &mut acc[..w];
-        let mut r = 0;
-        while r < rows {
-            if r + 4 <= rows {
-                // SAFETY: by the contract.
-                let (p, q, s, t) = unsafe {
-                    (
-                        line(x, offsets[r], w),
-                        line(x, offsets[r + 1], w),
-                        line(x, offsets[r + 2], w),
-                        line(x, offsets[r + 3], w),
-                    )
-                };
-                for j in 0..w {
-                    let low = M::join(M::lift(p[j]), M::lift(q[j]));
-                    let high = M::join(M::lift(s[j]), M::lift(t[j]));
-                    acc[j] = M::join(acc[j], M::join(low, high));
-                }
-                r += 4;
-            } else {
-                // SAFETY: by the contract.
-                for (a, &b) in acc.iter_mut().zip(unsafe { line(x, offsets[r], w) }) {
-                    *a = M::join(*a, M::lift(b));
-                }
-                r += 1;
-            }
+        acc.reserve(w);
+        // SAFETY: by the contract; `w` results are written.
+        unsafe {
+            few_rows::<T, M>(x, w, nest, start..n.min(start + ROWS), acc.as_mut_ptr());
+            acc.set_len(w);
         }
-        done += rows;
-        if done == n && count == 0 {
+        if n <= ROWS {
             std::mem::swap(&mut scratch.total, &mut scratch.acc);
             return;
         }
@@ -716,18 +706,66 @@ unsafe fn row_sums<T: Element, M: Monoid<T>>(x: *const T, w: usize, nest: &Nest<
         std::mem::swap(&mut scratch.levels[full], &mut scratch.acc);
         count += 1;
     }
-    let mut first = true;
     for (k, level) in scratch.levels.iter().enumerate() {
         if count >> k & 1 == 0 {
             continue;
         }
-        if first {
+        if scratch.total.is_empty() {
             scratch.total.extend_from_slice(&level[..w]);
-            first = false;
         } else {
             for (a, &b) in scratch.total.iter_mut().zip(level) {
                 *a = M::join(b, *a);
             }
+        }
+    }
+}
+
+/// Writes the joins of `w` columns over a few passes of `nest`.
+///
+/// # Safety
+/// `w` elements from every offset of `nest` on must be valid, and `w` results at `out`; there is at least one pass.
+#[inline(always)]
+unsafe fn few_rows<T: Element, M: Monoid<T>>(
+    x: *const T,
+    w: usize,
+    nest: &Nest<1>,
+    passes: Range<usize>,
+    out: *mut M::Acc,
+) {
+    let rows = passes.len();
+    let mut offsets = [0isize; ROWS];
+    nest.walk(
+        passes.clone(),
+        #[inline(always)]
+        |i, [at]| offsets[i - passes.start] = at,
+    );
+    // SAFETY: by the contract; the first row is written before it is joined to.
+    unsafe {
+        let row = x.wrapping_offset(offsets[0]);
+        for j in 0..w {
+            *out.add(j) = M::lift(*row.add(j));
+        }
+        let mut r = 1;
+        while r + 4 <= rows {
+            let (p, q, s, t) = (
+                x.wrapping_offset(offsets[r]),
+                x.wrapping_offset(offsets[r + 1]),
+                x.wrapping_offset(offsets[r + 2]),
+                x.wrapping_offset(offsets[r + 3]),
+            );
+            for j in 0..w {
+                let low = M::join(M::lift(*p.add(j)), M::lift(*q.add(j)));
+                let high = M::join(M::lift(*s.add(j)), M::lift(*t.add(j)));
+                *out.add(j) = M::join(*out.add(j), M::join(low, high));
+            }
+            r += 4;
+        }
+        while r < rows {
+            let row = x.wrapping_offset(offsets[r]);
+            for j in 0..w {
+                *out.add(j) = M::join(*out.add(j), M::lift(*row.add(j)));
+            }
+            r += 1;
         }
     }
 }

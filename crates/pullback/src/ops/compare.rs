@@ -4,7 +4,7 @@ use super::arith::{binary_samples, fits, scalar_tensor, with_common_dtype};
 use super::family::{Binary, binary};
 use super::table::{ErrorSample, Naive, OpInfo, Sample, ops, sample_tensor};
 use crate::array::Array;
-use crate::dtype::{Scalar, dispatch};
+use crate::dtype::{Element, Scalar, dispatch};
 use crate::kernels::map;
 use crate::tensor::Operand;
 use crate::{DType, ErrorKind, Result, Tensor};
@@ -88,9 +88,17 @@ comparisons! {
         example "assert_eq!(Tensor::from([1, 2, 3]).ge(2)?.to_vec::<bool>()?, [false, true, true]);";
 }
 
+// A path instead of a closure would not be inlined into the loop.
+#[allow(clippy::redundant_closure)]
 fn less(a: &Array, b: &Array, shape: &[usize]) -> Result<Array> {
     dispatch!(a.dtype(), "lt", all, T =>
-        Ok(map::zip::<T, T, bool>(a, b, shape, #[inline(always)] |x, y| x < y)))
+        Ok(map::zip::<T, T, bool>(a, b, shape, #[inline(always)] |x, y| below(x, y))))
+}
+
+/// `x < y` for any element, of which `false` is below `true`.
+#[inline(always)]
+pub(super) fn below<T: Element>(x: T, y: T) -> bool {
+    x < y
 }
 
 fn less_or_equal(a: &Array, b: &Array, shape: &[usize]) -> Result<Array> {

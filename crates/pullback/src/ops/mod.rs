@@ -14,6 +14,7 @@ mod join;
 mod loss;
 mod matmul;
 mod moments;
+mod pairwise;
 mod power;
 mod prod;
 mod reduce;
@@ -45,6 +46,7 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     loss::OPS,
     matmul::OPS,
     moments::OPS,
+    pairwise::OPS,
     power::OPS,
     prod::OPS,
     reduce::OPS,

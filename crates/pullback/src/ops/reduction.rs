@@ -116,9 +116,9 @@ pub(super) fn reshaped(x: &Array, shape: &[usize]) -> Array {
 }
 
 /// A reduction whose derivative is given by the partial derivative with respect to every element.
-pub(super) trait Reduction: Clone + Send + Sync + 'static {
+pub(super) trait Reduce: Clone + Send + Sync + 'static {
     const NAME: &'static str;
-    /// Whether [`weights`](Reduction::weights) reads the result.
+    /// Whether [`weights`](Reduce::weights) reads the result.
     const READS_OUTPUT: bool = false;
 
     /// The result over `over.dims`, which vanish.
@@ -128,22 +128,22 @@ pub(super) trait Reduction: Clone + Send + Sync + 'static {
     fn weights(&self, x: &Tensor, y: &Tensor, over: &Over) -> Result<Tensor>;
 }
 
-/// A [`Reduction`] as an operation.
-struct ReductionOp<K> {
+/// A [`Reduce`] as an operation.
+struct ReduceOp<K> {
     kind: K,
     over: Over,
 }
 
-/// Applies a [`Reduction`].
-pub(super) fn reduction<K: Reduction>(kind: K, over: Over, x: &Tensor) -> Result<Tensor> {
-    let op = ReductionOp { kind, over };
+/// Applies a [`Reduce`].
+pub(super) fn reduction<K: Reduce>(kind: K, over: Over, x: &Tensor) -> Result<Tensor> {
+    let op = ReduceOp { kind, over };
     match x.array() {
         Some(array) => Ok(op.compute(array)?.into()),
         None => bind1(&OpRef::new(op), &[x]),
     }
 }
 
-impl<K: Reduction> ReductionOp<K> {
+impl<K: Reduce> ReduceOp<K> {
     fn compute(&self, x: &Array) -> Result<Array> {
         Ok(self.over.finish(self.kind.kernel(x, &self.over)?, x.shape()))
     }
@@ -157,7 +157,7 @@ impl<K: Reduction> ReductionOp<K> {
     }
 }
 
-impl<K: Reduction> Op for ReductionOp<K> {
+impl<K: Reduce> Op for ReduceOp<K> {
     fn name(&self) -> &str {
         K::NAME
     }
@@ -185,7 +185,7 @@ impl<K: Reduction> Op for ReductionOp<K> {
     }
 
     fn vmap(&self, _: &VmapInfo, dims: &[Option<usize>], inputs: &[&Tensor]) -> Result<Batched> {
-        let op = ReductionOp { kind: self.kind.clone(), over: self.over.batched() };
+        let op = ReduceOp { kind: self.kind.clone(), over: self.over.batched() };
         vmap_front(&OpRef::new(op), dims, inputs)
     }
 }

@@ -22,6 +22,8 @@ pub struct Property {
     pub about: &'static str,
     /// Whether it is about derivatives, and so holds for differentiable samples only.
     pub derivatives: bool,
+    /// Whether it is about `vmap`.
+    pub batching: bool,
     check: fn(&Sample) -> Outcome,
 }
 
@@ -60,6 +62,7 @@ macro_rules! table {
             name: stringify!($name),
             about: $about,
             derivatives: $derivatives,
+            batching: matches!(stringify!($module).as_bytes(), b"batching"),
             check: $module::$name,
         }),*),*];
     };
