@@ -110,7 +110,10 @@ const STEPS: &[(&str, Step)] = &[
     ("inner tangent", |a, b, _| Ok(jvp(|x: &Tensor| x.sin()?.mul(b), a, &a.tanh()?)?.1)),
     ("inner lanes", |a, b, d| {
         let dim = d.below(2) as i32;
-        Vmap::new().in_dims((dim, None)).out_dims(-1).of(|(a, b): &(Tensor, Tensor)| a.sin()?.mul(&b.sum()?))(&(a.clone(), b.clone()))
+        Vmap::new().in_dims((dim, None)).out_dims(-1).of(|(a, b): &(Tensor, Tensor)| a.sin()?.mul(&b.sum()?))(&(
+            a.clone(),
+            b.clone(),
+        ))
     }),
     ("inner gradients of lanes", |a, _, d| {
         let dim = d.below(2) as i32;
@@ -178,11 +181,15 @@ fn check(seed: u64) {
     let loops = |g: &dyn Fn(&Vec<Tensor>) -> Result<Tensor>| looped(g, &args, &dims, 0).unwrap();
 
     // The failures on the way are those of one lane.
-    let one: Vec<Tensor> = args.iter().zip(dims).map(|(t, d)| d.map_or(t.clone(), |d| t.select(d as isize, 0).unwrap())).collect();
+    let one: Vec<Tensor> =
+        args.iter().zip(dims).map(|(t, d)| d.map_or(t.clone(), |d| t.select(d as isize, 0).unwrap())).collect();
     let mut alone = Vec::new();
     run(seed, &one[0], &one[1], &mut alone).unwrap();
     let batched = std::sync::Mutex::new(Vec::new());
-    same(&map().of(|a: &Vec<Tensor>| run(seed, &a[0], &a[1], &mut batched.lock().unwrap()))(&args).unwrap(), &loops(&f));
+    same(
+        &map().of(|a: &Vec<Tensor>| run(seed, &a[0], &a[1], &mut batched.lock().unwrap()))(&args).unwrap(),
+        &loops(&f),
+    );
     assert_eq!(batched.into_inner().unwrap(), alone);
 
     for (derivative, name) in [

@@ -449,12 +449,8 @@ fn c66_lanes_without_dimensions_and_a_single_lane() {
         }
         // A dim that the lane does not have is not that of the batch.
         for dim in [0, -1] {
-            let all: [fn(&Tensor, isize) -> Result<Tensor>; 4] = [
-                |x, d| x.sum_dims(&[d], false),
-                |x, d| x.roll(&[1], &[d]),
-                |x, d| x.flip(&[d]),
-                |x, d| x.select(d, 0),
-            ];
+            let all: [fn(&Tensor, isize) -> Result<Tensor>; 4] =
+                [|x, d| x.sum_dims(&[d], false), |x, d| x.roll(&[1], &[d]), |x, d| x.flip(&[d]), |x, d| x.select(d, 0)];
             for f in all {
                 let err = vmap(|x: &Tensor| f(x, dim))(&x).unwrap_err();
                 let alone = f(&Tensor::from(1.0), dim).unwrap_err();

@@ -134,7 +134,7 @@ unsafe fn dot<S: Simd, T: Real, const R: usize, const V: usize>(
             let mut half = len / 2;
             while half > 0 {
                 for l in 0..half {
-                    lanes[l] = lanes[l] + lanes[l + half];
+                    lanes[l] += lanes[l + half];
                 }
                 half /= 2;
             }
