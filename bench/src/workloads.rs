@@ -47,7 +47,7 @@ fn dispatch(h: &Harness) -> Result<()> {
     Ok(())
 }
 
-fn cross_entropy(layers: &Vec<Dense>, x: &Tensor, y: &Tensor) -> Result<Tensor> {
+fn cross_entropy(layers: &[Dense], x: &Tensor, y: &Tensor) -> Result<Tensor> {
     forward(layers, x)?.cross_entropy(y)
 }
 
