@@ -302,7 +302,6 @@ fn write_samples() -> Vec<Sample> {
     samples
 }
 
-#[allow(clippy::reversed_empty_ranges, reason = "bad input")]
 fn read_errors() -> Vec<ErrorSample> {
     fn case(
         label: &str,

@@ -2,6 +2,8 @@
 //! ids are those of the case log that the project started from; expected values are closed forms. Tests without an id
 //! look into corners that the cases point at.
 
+#![allow(clippy::arc_with_non_send_sync, reason = "functions are shared on one thread only")]
+
 mod inplace;
 mod memory;
 mod models;
