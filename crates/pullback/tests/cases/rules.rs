@@ -235,6 +235,24 @@ fn c134_extremes_of_softplus_and_sigmoid_and_kinks_at_zero() {
 }
 
 #[test]
+fn c137_the_length_of_a_hypotenuse_to_second_order() {
+    let f = |x: &Tensor| at(x, 0)?.hypot(&at(x, 1)?);
+    gradient(f, &Tensor::from([3.0, 4.0]), &[0.6, 0.8]);
+    let h = 0.125f64.sqrt();
+    second(f, &ones(&[2]), &[h, -h, -h, h]);
+    // Far out, where squares overflow, and at the origin, where 0 is the convention.
+    gradient(f, &Tensor::from([3e200, 4e200]), &[0.6, 0.8]);
+    second(f, &Tensor::from([1e200, 1e200]), &[0.0; 4]);
+    gradient(f, &zeros(&[2]), &[0.0, 0.0]);
+    // Along one axis it is the absolute value.
+    every_nesting(|x| x.hypot(0.0), -2.0, &[2.0, -1.0, 0.0, 0.0]);
+    // The angle: its derivatives of first and second order at (y, x) = (1, 1).
+    let angle = |p: &Tensor| at(p, 0)?.atan2(&at(p, 1)?);
+    gradient(angle, &ones(&[2]), &[0.5, -0.5]);
+    second(angle, &ones(&[2]), &[-0.5, 0.0, 0.0, 0.5]);
+}
+
+#[test]
 fn c138_newtons_method_differentiated() {
     let kepler = |e: &Tensor, m: &Tensor| {
         let mut x = m.clone();
@@ -284,6 +302,15 @@ fn c143_logarithms_of_sums_far_apart() {
         stack(&[&x, &y], 0)?.logsumexp(&[0], false)?.mul(&Tensor::from([[1.0, 2.0, -1.0], [3.0, -2.0, 4.0]]))?.sum()
     };
     every_nesting(f, -800.0, &[10_003.0, -12.5, 0.0]);
+    let pairwise = |t: &Tensor| {
+        let x = stack(&[&t.add(2.0)?, &t.mul(-2.0)?], 0)?.unsqueeze(1)?;
+        let y = stack(&[&t.mul(0.5)?.sub(1.0)?, &t.neg()?.add(3.0)?, &t.mul(2.0)?.add(1.0)?], 0)?;
+        x.logaddexp(&y)?.mul(&Tensor::from([[1.0, 2.0, -1.0], [3.0, -2.0, 4.0]]))?.sum()
+    };
+    every_nesting(pairwise, -800.0, &[10_003.0, -12.5, 0.0]);
+    let slow = value(&grad(grad(f))(&Tensor::from(0.3)).unwrap());
+    let first = value(&grad(f)(&Tensor::from(0.3)).unwrap());
+    every_nesting(pairwise, 0.3, &[value(&f(&Tensor::from(0.3)).unwrap()), first, slow]);
 }
 
 #[test]

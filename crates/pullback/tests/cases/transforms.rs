@@ -368,6 +368,47 @@ fn c159_branches_join_in_any_order() {
 }
 
 #[test]
+fn wide_graphs_of_uneven_depth_collect_everything() {
+    // 60 branches of different depths from one value, joined in several orders; each is its factor times x.
+    let factor = |k: usize| 1.0 + (k * k % 17) as f64;
+    let total: f64 = (0..60).map(factor).sum();
+    let branch = move |x: &Tensor, k: usize| {
+        let mut y = x.mul(factor(k))?;
+        for _ in 0..k * 7 % 23 {
+            y = y.mul(1.0)?.add(0.0)?;
+        }
+        Ok::<_, Error>(y)
+    };
+    let orders: [fn(usize) -> usize; 4] = [|k| k, |k| 59 - k, |k| k * 7 % 60, |k| k * 43 % 60];
+    for order in orders {
+        for last in orders {
+            let f = |x: &Tensor| {
+                let mut branches = vec![None; 60];
+                for k in 0..60 {
+                    branches[order(k)] = Some(branch(x, order(k))?);
+                }
+                let mut sum = Tensor::from(0.0);
+                for k in 0..60 {
+                    // Each is used twice: once at once, and once much later through the sum so far.
+                    let b = branches[last(k)].as_ref().expect("every branch was made");
+                    sum = sum.add(b)?.add(&b.mul(&x.detach()?)?)?;
+                }
+                Ok(sum)
+            };
+            let x = Tensor::from(3.0);
+            assert_eq!(value(&grad(f)(&x).unwrap()), total * 4.0);
+            assert_eq!(value(&forward(f)(&x).unwrap()), total * 4.0);
+        }
+    }
+    // The value itself in the middle of everything, squared: every pair meets.
+    let g = move |x: &Tensor| {
+        let all = (0..60).map(|k| branch(x, k)).collect::<Result<Vec<_>>>()?;
+        stack(&all.iter().collect::<Vec<_>>(), 0)?.sum()?.square()
+    };
+    every_nesting(g, 0.5, &[(0.5 * total).powi(2), total * total, 2.0 * total * total, 0.0]);
+}
+
+#[test]
 fn empty_tensors_differentiate() {
     let none = zeros(&[0]);
     is(&grad(|x: &Tensor| x.sin()?.sum())(&none).unwrap(), &[0], &[]);
