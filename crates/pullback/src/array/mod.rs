@@ -84,6 +84,13 @@ impl Inner {
     }
 }
 
+/// Operations refuse such shapes before they get here. This is the last line of defence: with a length that has wrapped
+/// around, kernels would write beyond the end.
+#[cold]
+fn too_large(shape: &[usize]) -> ! {
+    panic!("an array of shape {} has too many elements", crate::shape::Brackets(shape))
+}
+
 impl Array {
     /// A contiguous array whose elements `fill` writes, all of them.
     ///
@@ -117,13 +124,14 @@ impl Array {
                 *size = n;
                 *stride = step;
                 step = step.wrapping_mul(n.max(1) as isize);
-                len *= n;
+                let Some(product) = len.checked_mul(n) else { too_large(shape) };
+                len = product;
             }
             (&raw mut (*place).offset).write(0);
             (&raw mut (*place).len).write(len);
             (&raw mut (*place).dtype).write(dtype);
             (&raw mut (*place).contiguous).write(true);
-            let bytes = len * dtype.size();
+            let Some(bytes) = len.checked_mul(dtype.size()) else { too_large(shape) };
             let storage = &raw mut (*place).storage;
             if bytes <= INLINE_BYTES {
                 storage.write(Storage::Inline(Inline([MaybeUninit::uninit(); INLINE_BYTES])));

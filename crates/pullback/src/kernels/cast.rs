@@ -58,7 +58,8 @@ pub(crate) fn eye(rows: usize, cols: usize, offset: isize, dtype: DType) -> Arra
     any_dtype!(dtype, T => {
         let mut out = Array::full::<T>([rows, cols], T::ZERO);
         if let Some(data) = out.as_mut_slice::<T>() {
-            for i in 0..rows {
+            // Without columns there is nothing to mark, however many rows there are.
+            for i in 0..rows.min(data.len()) {
                 let j = i as isize + offset;
                 if (0..cols as isize).contains(&j) {
                     data[i * cols + j as usize] = T::ONE;

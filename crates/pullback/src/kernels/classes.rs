@@ -94,6 +94,7 @@ pub(crate) fn softmax_less_target(x: &Array, target: &Array) -> Result<Array> {
 pub(crate) fn one_hot(target: &Array, classes: usize, dtype: DType) -> Result<Array> {
     let mut shape = Shape::from_slice(target.shape());
     shape.push(classes);
+    crate::tensor::checked_numel("one_hot", &shape)?;
     let mut y = full(&shape, Scalar::Int(0), dtype);
     let targets = target.as_slice::<i64>().unwrap_or_default();
     dispatch!(dtype, "one_hot", all, T => {

@@ -19,6 +19,9 @@ use crate::{DType, Result, error::bail};
 /// The first `batch` dims of `x` and `index` are the same ones: every slice of `x` along them has an index of its own.
 pub(crate) fn index_select(x: &Array, batch: usize, dim: usize, index: &Array) -> Result<Array> {
     let index = contiguous(&check("index_select", x, dim, index)?);
+    let own = index.shape()[batch..].iter();
+    let shape: Shape = x.shape()[..dim].iter().chain(own).chain(&x.shape()[dim + 1..]).copied().collect();
+    crate::tensor::checked_numel("index_select", &shape)?;
     dispatch!(x.dtype(), "index_select", all, T => Ok(select::<T>(x, batch, dim, &index)))
 }
 
@@ -137,11 +140,9 @@ fn check(op: &str, x: &Array, dim: usize, index: &Array) -> Result<Array> {
         Ok(index) => Ok(index),
         Err(OutOfRange { value, position }) => {
             let size = x.shape()[dim];
-            let (at, ty) = (Brackets(&position), x.ty());
-            bail!(
-                Index,
-                "{op}: index {value} at position {at} is out of range for dim {dim} of {ty}, which has size {size}"
-            )
+            let ty = x.ty();
+            let at = if position.is_empty() { String::new() } else { format!(" at position {}", Brackets(&position)) };
+            bail!(Index, "{op}: index {value}{at} is out of range for dim {dim} of {ty}, which has size {size}")
         }
     }
 }

@@ -6,15 +6,18 @@ use crate::Result;
 use crate::array::Array;
 use crate::dtype::{Element, dispatch};
 use crate::shape::{Shape, contiguous_strides};
+use crate::tensor::checked_numel;
 
 /// The arrays one after the other along `dim`; they have one dtype and agree in all other dims, and there is one.
 pub(crate) fn cat(parts: &[&Array], dim: usize) -> Result<Array> {
-    dispatch!(parts[0].dtype(), "cat", all, T => Ok(joined::<T>(parts, dim)))
+    let mut shape = Shape::from_slice(parts[0].shape());
+    // What does not fit is refused like any other size that is too large.
+    shape[dim] = parts.iter().fold(0, |n, x| usize::saturating_add(n, x.shape()[dim]));
+    checked_numel("cat", &shape)?;
+    dispatch!(parts[0].dtype(), "cat", all, T => Ok(joined::<T>(parts, dim, shape)))
 }
 
-fn joined<T: Element>(parts: &[&Array], dim: usize) -> Array {
-    let mut shape = Shape::from_slice(parts[0].shape());
-    shape[dim] = parts.iter().map(|x| x.shape()[dim]).sum();
+fn joined<T: Element>(parts: &[&Array], dim: usize, shape: Shape) -> Array {
     let strides = contiguous_strides(&shape);
     let write = |out: Out<T>| {
         let mut start = 0;

@@ -159,7 +159,10 @@ fn choose_tensors(condition: &Tensor, a: &Tensor, b: &Tensor) -> Result<Tensor> 
 fn where_shape([condition, a, b]: [&Tensor; 3]) -> Result<Shape> {
     let shape = broadcast(a.shape(), b.shape()).and_then(|ab| broadcast(condition.shape(), &ab));
     match shape {
-        Some(shape) => Ok(shape),
+        Some(shape) => {
+            crate::tensor::checked_numel("where_", &shape)?;
+            Ok(shape)
+        }
         None => {
             let (c, a, b) = (condition.ty(), a.ty(), b.ty());
             bail!(Shape, "where_: shapes must broadcast, got condition {c}, a {a} and b {b}")

@@ -335,7 +335,10 @@ pub(crate) fn binary<K: Binary>(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 /// The shape that two operands broadcast to.
 pub(crate) fn broadcast_shape(op: &str, a: &Tensor, b: &Tensor) -> Result<Shape> {
     match crate::shape::broadcast(a.shape(), b.shape()) {
-        Some(shape) => Ok(shape),
+        Some(shape) => {
+            crate::tensor::checked_numel(op, &shape)?;
+            Ok(shape)
+        }
         None => bail!(Shape, "{op}: shapes must broadcast, got lhs {} and rhs {}", a.ty(), b.ty()),
     }
 }

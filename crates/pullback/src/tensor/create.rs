@@ -227,11 +227,12 @@ impl Tensor {
     }
 }
 
-/// The number of elements, or an error if it cannot be addressed.
+/// The number of elements, or an error if it cannot be addressed. Dimensions of size 0 do not make up for others: a
+/// reduction may remove them.
 pub(crate) fn checked_numel(op: &str, shape: &[usize]) -> Result<usize> {
-    let n = shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d));
+    let n = shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d.max(1)));
     match n {
-        Some(n) if n <= isize::MAX as usize / 8 => Ok(n),
+        Some(n) if n <= isize::MAX as usize / 8 => Ok(if shape.contains(&0) { 0 } else { n }),
         _ => bail!(Shape, "{op}: a tensor of shape {} is too large", crate::shape::Brackets(shape)),
     }
 }

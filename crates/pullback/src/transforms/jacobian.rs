@@ -70,6 +70,7 @@ fn directions(n: usize) -> OpenLevel {
 /// Every unit vector of a shape, as lanes.
 fn basis(open: &OpenLevel, shape: &[usize], dtype: DType) -> Result<Tensor> {
     let n = crate::shape::numel(shape);
+    crate::tensor::checked_numel("the basis of all directions", &[n, n])?;
     let eye: Tensor = crate::kernels::cast::eye(n, n, 0, dtype).into();
     let all: Shape = std::iter::once(n).chain(shape.iter().copied()).collect();
     Ok(batch::wrap(open.level(), eye.reshape_to(&all)?, 0))

@@ -32,7 +32,9 @@ impl<A: Tree> DimSpec<A> for i32 {
 
 impl<A: Tree> DimSpec<A> for Option<usize> {
     fn dims(&self, tree: &A) -> Result<Vec<Option<isize>>> {
-        Ok(vec![self.map(|d| d as isize); count(tree)])
+        // What does not fit must not wrap around to a dim from the end.
+        let dim = self.map(|d| isize::try_from(d).unwrap_or(isize::MAX));
+        Ok(vec![dim; count(tree)])
     }
 }
 

@@ -75,20 +75,10 @@ struct Member<T = Tensor> {
     layers: Vec<T>,
 }
 
-/// Members of an ensemble as one structure, with a lane for each.
-fn stacked(members: &[Member]) -> Result<Member> {
-    let join = |leaf: &dyn Fn(&Member) -> Tensor| {
-        let all: Vec<Tensor> = members.iter().map(leaf).collect();
-        stack(&all.iter().collect::<Vec<_>>(), 0)
-    };
-    let layers = (0..members[0].layers.len()).map(|k| join(&move |m| m.layers[k].clone())).collect::<Result<_>>()?;
-    Ok(Member { w: join(&|m| m.w.clone())?, layers })
-}
-
 #[test]
 fn c170_ensembles_by_stacking() {
     let member = |w: f64| Member { w: Tensor::from(w), layers: vec![ones(&[2]), ones(&[1])] };
-    let all = stacked(&[member(1.0), member(2.0), member(3.0)]).unwrap();
+    let all = stack_trees(&[member(1.0), member(2.0), member(3.0)]).unwrap();
     let model = |m: &Member, x: &Tensor| m.w.mul(x)?.mul(&m.layers[0].mean()?)?.mul(&m.layers[1].sum()?);
     let x = Tensor::from(2.0);
     is(&vmap(|m: &Member| model(m, &x))(&all).unwrap(), &[3], &[2.0, 4.0, 6.0]);
@@ -97,10 +87,25 @@ fn c170_ensembles_by_stacking() {
     let each = vmap(grad(|m: &Member| model(m, &x)?.square()))(&all).unwrap();
     is(&each.w, &[3], &[8.0, 16.0, 24.0]);
     assert_eq!(each.layers.iter().map(|t| t.shape().to_vec()).collect::<Vec<_>>(), [vec![3, 2], vec![3, 1]]);
-    // A member of another shape is refused, and the message shows both.
+    // Each member's own again.
+    let parts = unstack_trees(&each).unwrap();
+    assert_eq!(parts.iter().map(|m| value(&m.w)).collect::<Vec<_>>(), [8.0, 16.0, 24.0]);
+    // A member that does not fit is refused, with the path of the tensor and both types.
     let odd = Member { w: ones(&[2]), layers: vec![ones(&[2]), ones(&[1])] };
-    let err = stacked(&[member(1.0), odd]).map(|_| ()).unwrap_err();
-    assert!(err.is_shape() && err.to_string().contains("f64[2]"), "{err}");
+    let err = stack_trees(&[member(1.0), odd]).map(|_| ()).unwrap_err();
+    assert!(err.is_shape(), "{err}");
+    assert!(err.to_string().contains("expected f64[] at `.w` as in the first tree, got f64[2] at position 1"), "{err}");
+    let missing = Member { w: Tensor::from(1.0), layers: vec![ones(&[2])] };
+    let err = stack_trees(&[member(1.0), missing]).map(|_| ()).unwrap_err();
+    assert_eq!(err.kind(), ErrorKind::Arity);
+    let both =
+        "got Member { w: tensor, layers: [tensor, tensor] } and, at position 1, Member { w: tensor, layers: [tensor] }";
+    assert!(err.to_string().contains(both), "{err}");
+    // Stacking is differentiable: gradients of an ensemble's mean arrive at its members.
+    let members = vec![member(1.0), member(2.0)];
+    let mean = |m: &Vec<Member>| vmap(|m: &Member| model(m, &x))(&stack_trees(m)?)?.mean();
+    let g = grad(mean)(&members).unwrap();
+    assert_eq!(g.iter().map(|m| value(&m.w)).collect::<Vec<_>>(), [1.0, 1.0]);
     // Members that disagree in number are named by their path.
     let mut uneven = all;
     uneven.layers[1] = ones(&[2, 1]);

@@ -119,6 +119,12 @@ const STEPS: &[(&str, Step)] = &[
     ("logaddexp", |a, b, _| a.logaddexp(b)),
     ("matmul", |a, b, _| a.matmul(b)?.tanh()),
     ("product with own transpose", |a, _, _| a.matmul(&a.t()?)?.tanh()),
+    ("contraction", |a, b, d| match d.below(4) {
+        0 => einsum("ij,kj->ki", &[a, b])?.tanh(),
+        1 => einsum("ij,ij->i", &[a, b])?.tanh(),
+        2 => einsum("i,ji->ij", &[a, b])?.tanh(),
+        _ => einsum("...j,...j->...", &[a, b])?.tanh(),
+    }),
     ("outer", |a, b, _| a.outer(b)),
     ("linear", |a, b, _| a.linear(b, None)?.tanh()),
     ("sum", |a, _, d| a.sum_dims(&[d.dim()], d.below(2) == 0)),

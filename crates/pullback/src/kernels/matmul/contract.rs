@@ -13,6 +13,7 @@ use crate::dtype::{Element, dispatch};
 use crate::kernels::copy;
 use crate::kernels::strided::{In, Loop, Nest, output};
 use crate::shape::{Dims, Shape};
+use crate::tensor::checked_numel;
 
 /// An array with a label for each dimension, no label twice.
 #[derive(Clone, Copy)]
@@ -50,6 +51,8 @@ impl Term<'_> {
 /// size in both operands.
 pub(crate) fn contract(a: Term<'_>, b: Term<'_>, out: &[u8]) -> Result<Array> {
     debug_assert_eq!(a.array.dtype(), b.array.dtype());
+    let size = |l: &u8| a.size_and_step(*l).or(b.size_and_step(*l)).map_or(1, |(size, _)| size);
+    checked_numel("matmul", &out.iter().map(size).collect::<Shape>())?;
     if a.array.dtype().is_float() {
         dispatch!(a.array.dtype(), "matmul", float, T => {
             Ok(contract_as(a, b, out, super::FLOPS_PER_NANO_8 / size_of::<T>(), super::floating::<T>))

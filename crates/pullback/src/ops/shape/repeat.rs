@@ -85,6 +85,8 @@ struct Expand(Shape);
 impl Linear for Expand {
     const NAME: &'static str = "expand";
     fn kernel(&self, x: &Array) -> Result<Array> {
+        // Here and not only where it is called, because lanes count as well.
+        crate::tensor::checked_numel("expand", &self.0)?;
         Ok(x.expand(&self.0))
     }
     fn transpose(&self, g: &Tensor, input: &[usize]) -> Result<Tensor> {

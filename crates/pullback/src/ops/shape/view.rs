@@ -51,6 +51,7 @@ pub(in crate::ops) struct Placed<V> {
 impl<V: View> Linear for Placed<V> {
     const NAME: &'static str = V::BACK;
     fn kernel(&self, x: &Array) -> Result<Array> {
+        crate::tensor::checked_numel(V::BACK, &self.shape)?;
         Ok(place(x, &self.shape, |out| self.view.of(out)))
     }
     fn transpose(&self, g: &Tensor, _: &[usize]) -> Result<Tensor> {
