@@ -8,6 +8,9 @@ mod workloads;
 
 use std::process::ExitCode;
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let mut harness = harness::Harness { only: None, seconds: 1.5, threads: 0 };
     let mut args = std::env::args().skip(1);

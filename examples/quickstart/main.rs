@@ -15,7 +15,7 @@ use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use pullback::random::Generator;
-use pullback::{Result, Tensor, Vmap, value_and_grad};
+use pullback::{Result, Tensor, Tree, Vmap, value_and_grad};
 
 use crate::data::Digits;
 use crate::model::Model;

@@ -58,21 +58,17 @@ impl Model {
 
 /// The norm of each example's gradient over all parameters, `f32[n]`; every leaf has its examples in front.
 pub fn example_norms(gradients: &Model) -> Result<Tensor> {
-    let mut squares = None;
+    let mut squares = Tensor::from(0.0f32);
     let mut failed = Ok(());
     gradients.visit(&mut |g| {
-        let add = || -> Result<Tensor> {
-            let n = g.shape()[0] as isize;
-            let own = g.reshape(&[n, -1])?.square()?.sum_dims(&[1], false)?;
-            squares.take().map_or(Ok(own.clone()), |sum: Tensor| sum.add(&own))
-        };
-        match add() {
-            Ok(sum) => squares = Some(sum),
+        let own = g.square().and_then(|g| g.reshape(&[g.shape()[0] as isize, -1])?.sum_dims(&[1], false));
+        match own.and_then(|own| squares.add(&own)) {
+            Ok(sum) => squares = sum,
             Err(e) => failed = Err(e),
         }
     });
     failed?;
-    squares.unwrap_or_else(|| Tensor::from(0.0f32)).sqrt()
+    squares.sqrt()
 }
 
 /// The sum over examples of `weights[n]` times each one's gradient.

@@ -260,7 +260,7 @@ macro_rules! container_tree {
     (@ty $container:ident; $t:ty) => { $container<$t> };
     ([$($generics:tt)*] $container:ident $(, $arg:tt)?; $c:ident => map |$f:ident| $map:expr; each |$g:ident| $each:expr;
         describe $describe:expr) => {
-        #[allow(unused_mut)]
+        #[allow(unused_mut, reason = "containers of one item call the function once")]
         impl<$($generics)*> Tree for container_tree!(@ty $container $($arg)?; T) {
             type Mapped<L: Leaf> = container_tree!(@ty $container $($arg)?; T::Mapped<L>);
 

@@ -5,31 +5,33 @@
 
 #[path = "op_table/rows.rs"]
 mod rows;
+#[path = "op_table/run.rs"]
+mod run;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use pullback::testing::table::{OpInfo, Sample};
+use pullback::testing::table::Sample;
 use pullback::testing::{operations, properties};
+use run::{each_sample, guarded};
 
 fn main() -> ExitCode {
-    // A panic is reported by the test that it happens in.
-    std::panic::set_hook(Box::new(|_| {}));
     let arguments = Arguments::from_args();
     let mut trials = Vec::new();
     for op in operations() {
         for property in properties() {
             let samples = guarded(|| (op.samples)()).unwrap_or_default();
-            if property.derivatives && !samples.iter().any(|s| s.differentiable) {
+            if property.derivatives && !samples.iter().any(Sample::is_differentiable) {
                 continue;
             }
             trials.push(Trial::test(format!("{}::{}", property.name, op.name), move || {
-                each_sample(property.name, op, |sample| property.check(sample))
+                each_sample(property.name, op, |sample| property.check(sample)).map_err(Failed::from)
             }));
         }
         for (name, check) in rows::SAMPLE_CHECKS {
-            trials.push(Trial::test(format!("{name}::{}", op.name), move || each_sample(name, op, check)));
+            trials.push(Trial::test(format!("{name}::{}", op.name), move || {
+                each_sample(name, op, check).map_err(Failed::from)
+            }));
         }
         for (name, check) in rows::ROW_CHECKS {
             trials.push(Trial::test(format!("{name}::{}", op.name), move || {
@@ -39,31 +41,4 @@ fn main() -> ExitCode {
     }
     trials.push(Trial::test("names_are_unique", || rows::names_are_unique().map_err(Failed::from)));
     libtest_mimic::run(&arguments, trials).exit_code()
-}
-
-/// Runs `f`, and turns a panic into a message.
-fn guarded<T>(f: impl FnOnce() -> T) -> Result<T, String> {
-    catch_unwind(AssertUnwindSafe(f)).map_err(|panic| {
-        let text = panic.downcast_ref::<String>().cloned();
-        let text = text.or_else(|| panic.downcast_ref::<&str>().map(|s| s.to_string()));
-        format!("panicked: {}", text.unwrap_or_default())
-    })
-}
-
-/// Checks every sample. One that says it violates the property must violate it.
-fn each_sample(property: &str, op: &OpInfo, check: impl Fn(&Sample) -> Result<(), String>) -> Result<(), Failed> {
-    let samples = guarded(|| (op.samples)()).map_err(|e| format!("samples: {e}"))?;
-    let mut failures = Vec::new();
-    for sample in &samples {
-        let outcome = guarded(|| check(sample)).and_then(|outcome| outcome);
-        let expected = sample.expected_failures.iter().find(|(name, _)| *name == property);
-        match (outcome, expected) {
-            (Ok(()), None) | (Err(_), Some(_)) => {}
-            (Err(e), None) => failures.push(format!("sample `{}`: {e}", sample.label)),
-            (Ok(()), Some((_, reason))) => {
-                failures.push(format!("sample `{}` was expected to fail ({reason}), and does not", sample.label))
-            }
-        }
-    }
-    if failures.is_empty() { Ok(()) } else { Err(failures.join("\n").into()) }
 }

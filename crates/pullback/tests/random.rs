@@ -233,8 +233,8 @@ fn zero_lanes_draw_nothing() {
 fn bad_parameters_are_errors() {
     let key = Key::new(0);
     for (result, kind, message) in [
-        (key.uniform(&[2], DType::I64), ErrorKind::Dtype, "uniform: expected a tensor of dtype f32, f64, got i64"),
-        (key.normal(&[2], DType::Bool), ErrorKind::Dtype, "normal: expected"),
+        (key.uniform(&[2], DType::I64), ErrorKind::Dtype, "uniform: expected a floating dtype, got i64"),
+        (key.normal(&[2], DType::Bool), ErrorKind::Dtype, "normal: expected a floating dtype, got bool"),
         (key.uniform(&[usize::MAX, 2], DType::F32), ErrorKind::Shape, "uniform: a tensor of shape"),
         (key.randint(3, 3, &[2], DType::I64), ErrorKind::Value, "randint: expected low < high, got 3 and 3"),
         (key.randint(0, 257, &[2], DType::U8), ErrorKind::Value, "integers that fit u8, got the range 0..257"),
@@ -250,5 +250,15 @@ fn bad_parameters_are_errors() {
         assert!(e.to_string().contains(message), "{e}");
     }
     assert!(key.randint(0, 256, &[2], DType::U8).is_ok());
-    assert_eq!(values(&key.dropout(&Tensor::from([1.0]), 1.0).unwrap()), [0.0]);
+}
+
+#[test]
+fn dropout_drops_whatever_it_finds() {
+    let x = Tensor::full(&[100], f64::NAN, DType::F64).unwrap();
+    for (p, share) in [(0.0, 0.0), (0.5, 0.5), (1.0, 1.0)] {
+        let y = values(&Key::new(0).dropout(&x, p).unwrap());
+        assert_near(y.iter().filter(|&&v| v == 0.0).count() as f64 / 100.0, share, 0.2);
+        let slope = values(&grad(|x: &Tensor| Key::new(0).dropout(x, p)?.sum())(&x).unwrap());
+        assert!(y.iter().zip(&slope).all(|(y, s)| *s == if *y == 0.0 { 0.0 } else { 1.0 / (1.0 - p) }));
+    }
 }

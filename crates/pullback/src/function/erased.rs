@@ -200,6 +200,11 @@ impl<F: Function> Op for Erased<F> {
         })?;
         let mut tensors = SmallVec::new();
         saved.visit(&mut |t| tensors.push(t.clone()));
+        for t in &tensors {
+            if let Err(e) = check_alive(t, "a saved value") {
+                return self.fail(Method::SetupContext, e);
+            }
+        }
         let non_differentiable = ctx.marks.non_differentiable.clone();
         let call = SavedCall::<F> { marks: ctx.marks, facts, saved: skeleton(&saved) };
         Ok(Saved { tensors, non_differentiable, ..Saved::default() }.with_state(call))

@@ -65,7 +65,8 @@ pub(crate) struct Saved {
 pub(crate) enum State {
     #[default]
     Empty,
-    Shape(Shape),
+    /// Behind a pointer, because most operations keep none and every node is as large as the largest.
+    Shape(Box<Shape>),
     Any(Arc<dyn Any + Send + Sync>),
 }
 
@@ -77,7 +78,7 @@ impl Saved {
 
     /// Saves one shape and nothing else.
     pub(crate) fn shape(shape: &[usize]) -> Saved {
-        Saved { state: State::Shape(Shape::from_slice(shape)), ..Saved::default() }
+        Saved { state: State::Shape(Box::new(Shape::from_slice(shape))), ..Saved::default() }
     }
 
     /// Adds a value of any type.

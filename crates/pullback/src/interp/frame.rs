@@ -1,6 +1,6 @@
 //! What a user's method may touch: its arguments and what is made from them, not values that it captured.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use smallvec::SmallVec;
 
@@ -37,7 +37,9 @@ struct Running {
     /// Levels from this number on were opened inside the method.
     entry: u64,
     /// Older levels that the arguments depend on.
-    allowed: SmallVec<[u64; 4]>,
+    allowed: RefCell<SmallVec<[u64; 4]>>,
+    /// The method that this one runs inside of, if any.
+    outside: *const Running,
 }
 
 thread_local! {
@@ -66,7 +68,8 @@ impl Frame {
         for t in arguments {
             levels_of(t, &mut allowed);
         }
-        let running = Running { function, method, entry: level::next_id(), allowed };
+        let (entry, outside) = (level::next_id(), CURRENT.get());
+        let running = Running { function, method, entry, allowed: RefCell::new(allowed), outside };
         let _restore = Restore(CURRENT.replace(&running));
         body()
     }
@@ -95,11 +98,24 @@ fn with_current<R>(f: impl FnOnce(&Running, &str) -> R) -> Option<R> {
     (!current.is_null()).then(|| unsafe { f(&*current, &*(*current).function) })
 }
 
+/// Lets the running methods use values of level `id`, which one of their calls was lifted to.
+pub(super) fn allow(id: u64) {
+    let mut current = CURRENT.get();
+    while !current.is_null() {
+        // SAFETY: as in `with_current`; a method that runs inside another one ends before it.
+        let running = unsafe { &*current };
+        if id < running.entry && !running.allowed.borrow().contains(&id) {
+            running.allowed.borrow_mut().push(id);
+        }
+        current = running.outside;
+    }
+}
+
 /// An error if `tracer` reached the running method by capture.
 pub(super) fn check_captured(tracer: &Tracer, op: &str) -> Result<()> {
     let id = tracer.level.id;
     with_current(|running, function| {
-        if id < running.entry && !running.allowed.contains(&id) {
+        if id < running.entry && !running.allowed.borrow().contains(&id) {
             let (transform, method) = (tracer.level.kind.transform(), running.method.name());
             bail!(CapturedTracer, "`{method}` of function `{function}`: `{op}` got a value that a `{transform}` \
                 (level {id}) is transforming and that is not one of the arguments"; help = "pass it to the \

@@ -58,6 +58,16 @@ pub(crate) fn newest<'a>(inputs: &[&'a Tensor]) -> Option<&'a Arc<Level>> {
     best
 }
 
+/// True if a reverse level, of any age, is recording what depends on `t`.
+fn under_reverse(t: &Tensor) -> bool {
+    let Repr::Tracer(tracer) = &t.0 else { return false };
+    match &tracer.value {
+        Traced::Reverse { .. } => true,
+        Traced::Forward { primal, tangent } => under_reverse(primal) || under_reverse(tangent),
+        Traced::Batch { value, .. } => under_reverse(value),
+    }
+}
+
 /// Applies `op`: the newest level among the inputs interprets it, or the kernels do where there is none.
 pub(crate) fn bind(op: &OpRef, inputs: &[&Tensor]) -> Result<Outs> {
     let Some(level) = newest(inputs) else {
@@ -68,19 +78,20 @@ pub(crate) fn bind(op: &OpRef, inputs: &[&Tensor]) -> Result<Outs> {
             check_usable(tracer, op.name())?;
         }
     }
+    if op.couples_cotangents()
+        && let Some(inner) = level::active_batch_newer_than(level.id)
+        && inputs.iter().any(|t| under_reverse(t))
+    {
+        // Each lane must see its own cotangent although no input differs between lanes. This is done here, above all
+        // levels of the inputs, because a value of an older level must not come to hold one of a newer level.
+        let lifted = batch::lift(&inner, inputs[0])?;
+        frame::allow(inner.id);
+        let mut all: SmallVec<[&Tensor; 4]> = SmallVec::from_slice(inputs);
+        all[0] = &lifted;
+        return batch::process(op, &inner, &all);
+    }
     match level.kind {
-        LevelKind::Reverse => {
-            if op.couples_cotangents()
-                && let Some(inner) = level::active_batch_newer_than(level.id)
-            {
-                // Each lane must see its own cotangent although no input differs between lanes.
-                let lifted = batch::lift(&inner, inputs[0])?;
-                let mut all: SmallVec<[&Tensor; 4]> = SmallVec::from_slice(inputs);
-                all[0] = &lifted;
-                return batch::process(op, &inner, &all);
-            }
-            reverse::process(op, level, inputs)
-        }
+        LevelKind::Reverse => reverse::process(op, level, inputs),
         LevelKind::Forward => forward::process(op, level, inputs),
         LevelKind::Batch { .. } => batch::process(op, level, inputs),
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 
 use super::{Level, Traced, Tracer, bind};
 use crate::function::op::Cotangents;
@@ -50,8 +50,7 @@ impl Call {
                 grad.set_type(ty);
             }
         }
-        let needs: SmallVec<[bool; 4]> = self.edges.iter().map(Option::is_some).collect();
-        let found = self.op.backward(&self.saved, &needs, &grads)?;
+        let found = self.op.backward(&self.saved, &needs_of(&self.edges), &grads)?;
         if found.len() != self.edges.len() {
             let (name, expected, got) = (self.op.name(), self.edges.len(), found.len());
             bail!(Internal, "{name}: backward returned {got} cotangents for {expected} inputs");
@@ -99,6 +98,27 @@ pub(crate) fn unwrap(level: &Level, t: Tensor) -> (Tensor, Option<Edge>) {
     }
 }
 
+/// Which inputs are being differentiated.
+fn needs_of(edges: &[Option<Edge>]) -> SmallVec<[bool; 8]> {
+    let mut needs = SmallVec::from_elem(false, edges.len());
+    for (need, edge) in needs.iter_mut().zip(edges) {
+        *need = edge.is_some();
+    }
+    needs
+}
+
+/// A new node for a call.
+fn record(
+    level: &Level,
+    op: &OpRef,
+    saved: Saved,
+    edges: SmallVec<[Option<Edge>; 2]>,
+    output_types: Option<Box<[TensorType]>>,
+) -> Arc<Node> {
+    let content = Content::Call(Call { op: op.clone(), saved, edges, output_types });
+    Arc::new(Node { sequence: level.next_sequence(), content })
+}
+
 /// Runs `op` on the values below `level` and records it if an input is being differentiated.
 pub(super) fn process(op: &OpRef, level: &Arc<Level>, inputs: &[&Tensor]) -> Result<Outs> {
     let mut primals: SmallVec<[&Tensor; 4]> = SmallVec::new();
@@ -118,22 +138,29 @@ pub(super) fn process(op: &OpRef, level: &Arc<Level>, inputs: &[&Tensor]) -> Res
             }
         }
     }
-    let outs = bind(op, &primals)?;
+    let mut outs = bind(op, &primals)?;
     if !op.is_differentiable() {
         return Ok(outs);
     }
-    let needs: SmallVec<[bool; 4]> = edges.iter().map(Option::is_some).collect();
-    let saved = op.save(&needs, &primals, &outs)?;
-    let differentiable: SmallVec<[bool; 2]> =
+    let saved = op.save(&needs_of(&edges), &primals, &outs)?;
+    if outs.len() == 1 {
+        // Almost every operation has one output.
+        if outs[0].dtype().is_float()
+            && saved.non_differentiable.is_empty()
+            && let Some(primal) = outs.pop()
+        {
+            let node = record(level, op, saved, edges, None);
+            outs.push(wrap(level, primal, Edge { node, output: 0 }));
+        }
+        return Ok(outs);
+    }
+    let differentiable: SmallVec<[bool; 4]> =
         outs.iter().enumerate().map(|(k, o)| o.dtype().is_float() && !saved.non_differentiable.contains(&k)).collect();
     if !differentiable.contains(&true) {
         return Ok(outs);
     }
-    let output_types = (outs.len() > 1).then(|| types(&outs));
-    let node = Arc::new(Node {
-        sequence: level.next_sequence(),
-        content: Content::Call(Call { op: op.clone(), saved, edges, output_types }),
-    });
+    let output_types = Some(types(&outs));
+    let node = record(level, op, saved, edges, output_types);
     Ok(outs
         .into_iter()
         .enumerate()
@@ -141,27 +168,65 @@ pub(super) fn process(op: &OpRef, level: &Arc<Level>, inputs: &[&Tensor]) -> Res
         .collect())
 }
 
-/// What is still to be walked: the cotangents of a node's outputs, by the node's number.
-struct Pending(BTreeMap<u64, (Arc<Node>, SmallVec<[Cotangent; 1]>)>);
+/// A node to be walked, with the cotangents of its outputs that have arrived.
+struct Arrival {
+    node: Arc<Node>,
+    grads: SmallVec<[Cotangent; 1]>,
+}
+
+/// What is still to be walked. The newest nodes are in a short list in rising order, which is all that most graphs ever
+/// need; what does not fit is in a map by node number, and older than all of the list.
+#[derive(Default)]
+struct Pending {
+    near: SmallVec<[Arrival; Pending::NEAR]>,
+    far: BTreeMap<u64, Arrival>,
+}
 
 impl Pending {
+    const NEAR: usize = 16;
+
     fn add(&mut self, edge: Edge, grad: Tensor) -> Result<()> {
-        let k = edge.output as usize;
-        match self.0.entry(edge.node.sequence) {
-            Entry::Vacant(slot) => {
-                let mut grads = smallvec![Cotangent::zero(); k + 1];
-                grads[k] = Cotangent::from(grad);
-                slot.insert((edge.node, grads));
-            }
-            Entry::Occupied(mut slot) => {
-                let grads = &mut slot.get_mut().1;
-                if grads.len() <= k {
-                    grads.resize(k + 1, Cotangent::zero());
-                }
-                grads[k].accumulate(grad)?;
-            }
+        let Edge { node, output } = edge;
+        let sequence = node.sequence;
+        let place = self.near.iter().rposition(|a| a.node.sequence <= sequence);
+        if let Some(k) = place
+            && self.near[k].node.sequence == sequence
+        {
+            return self.near[k].receive(output, grad);
+        }
+        if place.is_none() && !self.far.is_empty() {
+            return match self.far.entry(sequence) {
+                Entry::Vacant(slot) => slot.insert(Arrival::new(node)).receive(output, grad),
+                Entry::Occupied(mut slot) => slot.get_mut().receive(output, grad),
+            };
+        }
+        let mut arrival = Arrival::new(node);
+        arrival.receive(output, grad)?;
+        self.near.insert(place.map_or(0, |k| k + 1), arrival);
+        if self.near.len() > Pending::NEAR {
+            let oldest = self.near.remove(0);
+            self.far.insert(oldest.node.sequence, oldest);
         }
         Ok(())
+    }
+
+    /// The newest node.
+    fn pop(&mut self) -> Option<Arrival> {
+        self.near.pop().or_else(|| self.far.pop_last().map(|(_, arrival)| arrival))
+    }
+}
+
+impl Arrival {
+    fn new(node: Arc<Node>) -> Arrival {
+        Arrival { node, grads: SmallVec::new() }
+    }
+
+    fn receive(&mut self, output: u32, grad: Tensor) -> Result<()> {
+        let k = output as usize;
+        while self.grads.len() <= k {
+            self.grads.push(Cotangent::zero());
+        }
+        self.grads[k].accumulate(grad)
     }
 }
 
@@ -171,11 +236,11 @@ impl Pending {
 /// frontier. Nodes that nobody else holds are freed as the walk passes them.
 pub(crate) fn backward(roots: Vec<(Edge, Tensor)>, inputs: usize) -> Result<Vec<Option<Tensor>>> {
     let mut results = vec![None; inputs];
-    let mut pending = Pending(BTreeMap::new());
+    let mut pending = Pending::default();
     for (edge, grad) in roots {
         pending.add(edge, grad)?;
     }
-    while let Some((_, (node, grads))) = pending.0.pop_last() {
+    while let Some(Arrival { node, grads }) = pending.pop() {
         let found = match &node.content {
             Content::Input(index) => {
                 results[*index] = grads.into_iter().next().and_then(Cotangent::into_tensor);

@@ -3,9 +3,9 @@
 use super::cast::{cast, full};
 use super::copy::contiguous;
 use super::math::Float;
-use super::reduce::{Bounds, Max, Sum, Widen, run};
+use super::reduce::{Bounds, Max, Neighbours, Sum, Widen, run};
 use super::simd::vectorize;
-use super::softmax::softmax;
+use super::softmax::{Exponentials, softmax};
 use super::strided::{In, Nest, Out, output};
 use super::threads::split;
 use crate::array::Array;
@@ -63,8 +63,8 @@ fn losses<T: Real>(x: &Array, target: &Array) -> Array {
                         // SAFETY: a row of `x`, in which the target is; place `i` of the result is ours.
                         unsafe {
                             let row = from.at(at);
-                            let max = run::<T, Max>(n, |j| *row.add(j));
-                            let sum = run::<T, Sum>(n, |j| (*row.add(j) - max).exp());
+                            let max = run::<T, Max>(Neighbours(row), n);
+                            let sum = run::<T, Sum>(Exponentials(row, max), n);
                             // The difference first: it is small where the sum with the maximum would round.
                             *out.at(i) = (max - *row.add(targets[i] as usize)) + sum.log();
                         }

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use super::simd::vectorize;
+use super::simd::vectorize_floats;
 use super::strided::{In, Loop, Nest, Out, output};
 use super::threads::split;
 use crate::Result;
@@ -264,61 +264,124 @@ impl<A: Copy> Tower<A> {
     }
 }
 
-/// Joins at most `BLOCK` elements.
+/// Where the elements of a run come from.
+pub(crate) trait Source<T>: Copy {
+    /// Elements `i` to `i + N`, by value: a copy in registers cannot alias the lanes, which would keep them in memory.
+    ///
+    /// # Safety
+    /// The elements must be part of the run.
+    unsafe fn get<const N: usize>(self, i: usize) -> [T; N];
+}
+
+/// Elements side by side.
+#[derive(Clone, Copy)]
+pub(crate) struct Neighbours<T>(pub(crate) *const T);
+
+impl<T: Copy> Source<T> for Neighbours<T> {
+    #[inline(always)]
+    unsafe fn get<const N: usize>(self, i: usize) -> [T; N] {
+        // SAFETY: by the contract.
+        unsafe { self.0.add(i).cast::<[T; N]>().read_unaligned() }
+    }
+}
+
+/// Elements in steps.
+#[derive(Clone, Copy)]
+struct Steps<T>(*const T, isize);
+
+impl<T: Element> Source<T> for Steps<T> {
+    #[inline(always)]
+    unsafe fn get<const N: usize>(self, i: usize) -> [T; N] {
+        let mut out = [T::ZERO; N];
+        for (l, o) in out.iter_mut().enumerate() {
+            // SAFETY: by the contract.
+            *o = unsafe { *self.0.wrapping_offset((i + l) as isize * self.1) };
+        }
+        out
+    }
+}
+
+/// Joins elements `start..end`, at most `BLOCK` of them.
+///
+/// # Safety
+/// They must be part of the run.
 #[inline(always)]
-fn block<T: Copy, M: Monoid<T>>(n: usize, load: impl Fn(usize) -> T) -> M::Acc {
-    let mut i = 0;
+unsafe fn block<T: Copy, M: Monoid<T>>(source: impl Source<T>, start: usize, end: usize) -> M::Acc {
+    let mut i = start;
     let mut acc = M::EMPTY;
-    if n >= LANES {
-        let mut lanes = [M::EMPTY; LANES];
-        while i + LANES <= n {
-            for (l, a) in lanes.iter_mut().enumerate() {
-                *a = M::join(*a, M::lift(load(i + l)));
+    // SAFETY: `i` plus the length of a part is at most `end`.
+    unsafe {
+        if end - i >= LANES {
+            let mut lanes = [M::EMPTY; LANES];
+            while i + LANES <= end {
+                join_lanes::<T, M, LANES>(&mut lanes, source.get(i));
+                i += LANES;
             }
-            i += LANES;
+            fold::<T, M, 32>(&mut lanes);
+            fold::<T, M, 16>(&mut lanes);
+            acc = fold_8::<T, M>(&mut lanes);
         }
-        let mut half = LANES / 2;
-        while half > 0 {
-            for l in 0..half {
-                lanes[l] = M::join(lanes[l], lanes[l + half]);
+        if end - i >= 8 {
+            let mut lanes = [M::EMPTY; 8];
+            while i + 8 <= end {
+                join_lanes::<T, M, 8>(&mut lanes, source.get(i));
+                i += 8;
             }
-            half /= 2;
+            acc = M::join(acc, fold_8::<T, M>(&mut lanes));
         }
-        acc = lanes[0];
-    }
-    if n - i >= 8 {
-        let mut lanes = [M::EMPTY; 8];
-        while i + 8 <= n {
-            for (l, a) in lanes.iter_mut().enumerate() {
-                *a = M::join(*a, M::lift(load(i + l)));
-            }
-            i += 8;
+        while i < end {
+            let [x] = source.get(i);
+            acc = M::join(acc, M::lift(x));
+            i += 1;
         }
-        for half in [4, 2, 1] {
-            for l in 0..half {
-                lanes[l] = M::join(lanes[l], lanes[l + half]);
-            }
-        }
-        acc = M::join(acc, lanes[0]);
-    }
-    while i < n {
-        acc = M::join(acc, M::lift(load(i)));
-        i += 1;
     }
     acc
 }
 
-/// Joins the `n` elements that `load` gives.
 #[inline(always)]
-pub(crate) fn run<T: Copy, M: Monoid<T>>(n: usize, load: impl Fn(usize) -> T) -> M::Acc {
-    if n <= BLOCK {
-        return block::<T, M>(n, load);
+fn join_lanes<T: Copy, M: Monoid<T>, const N: usize>(lanes: &mut [M::Acc; N], values: [T; N]) {
+    for l in 0..N {
+        lanes[l] = M::join(lanes[l], M::lift(values[l]));
     }
-    let mut tower = Tower::new();
-    for start in (0..n).step_by(BLOCK) {
-        tower.push(block::<T, M>(BLOCK.min(n - start), |i| load(start + i)), M::join);
+}
+
+/// Joins the second `HALF` of lanes to the first.
+#[inline(always)]
+fn fold<T, M: Monoid<T>, const HALF: usize>(lanes: &mut [M::Acc]) {
+    for l in 0..HALF {
+        lanes[l] = M::join(lanes[l], lanes[l + HALF]);
     }
-    tower.finish(M::EMPTY, M::join)
+}
+
+/// Joins 16 lanes, or 8 of them.
+#[inline(always)]
+fn fold_8<T, M: Monoid<T>>(lanes: &mut [M::Acc]) -> M::Acc {
+    if lanes.len() > 8 {
+        fold::<T, M, 8>(lanes);
+    }
+    fold::<T, M, 4>(lanes);
+    fold::<T, M, 2>(lanes);
+    fold::<T, M, 1>(lanes);
+    lanes[0]
+}
+
+/// Joins the `n` elements of a run.
+///
+/// # Safety
+/// They must be valid.
+#[inline(always)]
+pub(crate) unsafe fn run<T: Copy, M: Monoid<T>>(source: impl Source<T>, n: usize) -> M::Acc {
+    // SAFETY: by the contract.
+    unsafe {
+        if n <= BLOCK {
+            return block::<T, M>(source, 0, n);
+        }
+        let mut tower = Tower::new();
+        for start in (0..n).step_by(BLOCK) {
+            tower.push(block::<T, M>(source, start, n.min(start + BLOCK)), M::join);
+        }
+        tower.finish(M::EMPTY, M::join)
+    }
 }
 
 /// Joins `inner.size` elements from `x` on, in steps.
@@ -327,15 +390,33 @@ pub(crate) fn run<T: Copy, M: Monoid<T>>(n: usize, load: impl Fn(usize) -> T) ->
 /// Every address on the way must be valid.
 #[inline(always)]
 unsafe fn strided_run<T: Element, M: Monoid<T>>(x: *const T, inner: Loop<1>) -> M::Acc {
-    let [step] = inner.steps;
     // SAFETY: the caller vouches for every address.
     unsafe {
-        if step == 1 {
-            run::<T, M>(inner.size, |i| *x.add(i))
-        } else {
-            run::<T, M>(inner.size, |i| *x.wrapping_offset(i as isize * step))
+        match inner.steps {
+            [1] => run::<T, M>(Neighbours(x), inner.size),
+            [step] => run::<T, M>(Steps(x, step), inner.size),
         }
     }
+}
+
+/// Joins the runs of `inner` that start at the offsets of `outer`.
+///
+/// # Safety
+/// Every address on the way must be valid.
+#[inline(always)]
+unsafe fn nest_of_runs<T: Element, M: Monoid<T>>(x: *const T, outer: &Nest<1>, inner: Loop<1>) -> M::Acc {
+    if outer.loops.is_empty() {
+        // SAFETY: by the contract.
+        return unsafe { strided_run::<T, M>(x, inner) };
+    }
+    let mut tower = Tower::new();
+    outer.walk(
+        0..outer.len(),
+        #[inline(always)]
+        // SAFETY: by the contract.
+        |_, [o]| tower.push(unsafe { strided_run::<T, M>(x.wrapping_offset(o), inner) }, M::join),
+    );
+    tower.finish(M::EMPTY, M::join)
 }
 
 /// How many pieces the reduced loops are cut into; by shape alone.
@@ -354,11 +435,24 @@ fn piece_of(reduced: &Nest<1>, k: usize, pieces: usize) -> (Nest<1>, isize) {
     let per = outer.size.div_ceil(pieces);
     let start = (k * per).min(outer.size);
     outer.size = per.min(outer.size - start);
-    (nest.clone(), start as isize * nest.loops[0].steps[0])
+    let offset = start as isize * outer.steps[0];
+    (nest, offset)
 }
 
 /// The reduction of `x` over `dims` by `M`.
 pub(crate) fn reduce<T: Element, M: Monoid<T>>(x: &Array, dims: &[usize]) -> Array {
+    // The most common reduction of all, and often a small one: everything to a scalar.
+    if dims.len() == x.rank()
+        && x.numel() < 2 * PIECE
+        && let Some(all) = x.as_slice::<T>()
+    {
+        let total = vectorize_floats::<T, _>(
+            #[inline(always)]
+            // SAFETY: the run is the slice.
+            || unsafe { run::<T, M>(Neighbours(all.as_ptr()), all.len()) },
+        );
+        return Array::full(Shape::new(), total);
+    }
     let kept: SmallVec<[usize; 6]> = (0..x.rank()).filter(|d| !dims.contains(d)).collect();
     let shape: Shape = kept.iter().map(|&d| x.shape()[d]).collect();
     let strides = contiguous_strides(&shape);
@@ -414,11 +508,11 @@ pub(crate) fn reduce<T: Element, M: Monoid<T>>(x: &Array, dims: &[usize]) -> Arr
 
 /// Whether a row of `width` neighbours is long enough, or can be made so, to accumulate rows instead of columns.
 fn worth_columns(reduced: &Nest<1>, width: usize) -> bool {
-    width >= 8 || fold(reduced, width) > 1
+    width >= 8 || fold_of(reduced, width) > 1
 }
 
 /// How many rows of `width` that follow each other without a gap are treated as one wide row.
-fn fold(reduced: &Nest<1>, width: usize) -> usize {
+fn fold_of(reduced: &Nest<1>, width: usize) -> usize {
     match reduced.loops.last() {
         Some(l) if l.steps[0] == width as isize && width <= WIDTH / 8 && l.size >= 16 => {
             (WIDTH / width).min(l.size / 8)
@@ -445,24 +539,19 @@ fn rows<T: Element, M: Monoid<T>>(
             let (mut outer, base) = piece_of(reduced, piece, pieces);
             let inner = outer.pop();
             let part = start - piece * results..end - piece * results;
-            vectorize(
+            vectorize_floats::<T, _>(
                 #[inline(always)]
                 || {
-                    kept.walk(part.clone(), |i, [at, _]| {
-                        // SAFETY: the offsets are those of elements of `x`; result `i` of this piece is ours.
-                        unsafe {
-                            let acc = if outer.loops.is_empty() {
-                                strided_run::<T, M>(x.at(base + at), inner)
-                            } else {
-                                let mut tower = Tower::new();
-                                outer.walk(0..outer.len(), |_, [o]| {
-                                    tower.push(strided_run::<T, M>(x.at(base + at + o), inner), M::join);
-                                });
-                                tower.finish(M::EMPTY, M::join)
-                            };
-                            *out.at(piece * results + i) = acc;
-                        }
-                    })
+                    kept.walk(
+                        part.clone(),
+                        #[inline(always)]
+                        |i, [at, _]| {
+                            // SAFETY: the offsets are those of elements of `x`; result `i` of this piece is ours.
+                            unsafe {
+                                *out.at(piece * results + i) = nest_of_runs::<T, M>(x.at(base + at), &outer, inner)
+                            }
+                        },
+                    )
                 },
             );
             start = end;
@@ -486,6 +575,8 @@ fn columns<T: Element, M: Monoid<T>>(
     let Loop { size: width, steps: [_, out_step] } = outer.loops.remove(vector);
     let chunks = width.div_ceil(WIDTH);
     let units = outer.len() * chunks;
+    // A few rows need no tower, and are joined where the results belong if those are neighbours.
+    let direct = pieces == 1 && out_step == 1 && (1..=ROWS).contains(&reduced.len()) && fold_of(reduced, width) == 1;
     split(units * pieces, 1, nanos, |range: Range<usize>| {
         let mut scratch = Scratch::<M::Acc>::default();
         for unit in range {
@@ -494,11 +585,17 @@ fn columns<T: Element, M: Monoid<T>>(
             let (group, chunk) = (unit / chunks, unit % chunks);
             let (start, w) = (chunk * WIDTH, WIDTH.min(width - chunk * WIDTH));
             outer.walk(group..group + 1, |_, [at, o]| {
-                vectorize(
+                vectorize_floats::<T, _>(
                     #[inline(always)]
                     || {
-                        // SAFETY: the columns from `start` on are columns of `x`.
-                        unsafe { column_block::<T, M>(x.at(base + at + start as isize), w, &nest, &mut scratch) };
+                        let from = x.at(base + at + start as isize);
+                        if direct {
+                            // SAFETY: the columns from `start` on are columns of `x`, and these results are ours.
+                            unsafe { few_rows::<T, M>(from, w, &nest, 0..nest.len(), out.at(o as usize + start)) };
+                            return;
+                        }
+                        // SAFETY: as above.
+                        unsafe { column_block::<T, M>(from, w, &nest, &mut scratch) };
                         for (j, &a) in scratch.total.iter().enumerate() {
                             let to = o + (start + j) as isize * out_step;
                             // SAFETY: result `to` of this piece is ours.
@@ -525,7 +622,7 @@ struct Scratch<A> {
 /// `w` elements from every offset of `nest` on must be valid.
 #[inline(always)]
 unsafe fn column_block<T: Element, M: Monoid<T>>(x: *const T, w: usize, nest: &Nest<1>, scratch: &mut Scratch<M::Acc>) {
-    let fold = fold(nest, w);
+    let fold = fold_of(nest, w);
     let mut wide = nest.clone();
     let mut rest = Nest::default();
     if fold > 1 {
@@ -565,6 +662,16 @@ unsafe fn column_block<T: Element, M: Monoid<T>>(x: *const T, w: usize, nest: &N
     }
 }
 
+/// `w` neighbours from an offset on.
+///
+/// # Safety
+/// They must be valid for as long as the result is used.
+#[inline(always)]
+pub(super) unsafe fn line<'a, T>(x: *const T, offset: isize, w: usize) -> &'a [T] {
+    // SAFETY: by the contract.
+    unsafe { std::slice::from_raw_parts(x.wrapping_offset(offset), w) }
+}
+
 /// As [`column_block`], without folding.
 ///
 /// # Safety
@@ -572,38 +679,18 @@ unsafe fn column_block<T: Element, M: Monoid<T>>(x: *const T, w: usize, nest: &N
 #[inline(always)]
 unsafe fn row_sums<T: Element, M: Monoid<T>>(x: *const T, w: usize, nest: &Nest<1>, scratch: &mut Scratch<M::Acc>) {
     let n = nest.len();
-    scratch.total.clear();
-    let mut offsets = [0isize; ROWS];
-    let mut done = 0;
     let mut count = 0usize;
-    while done < n || count == 0 {
-        let rows = ROWS.min(n - done);
-        nest.walk(done..done + rows, |i, [at]| offsets[i - done] = at);
+    scratch.total.clear();
+    for start in (0..n).step_by(ROWS) {
         let acc = &mut scratch.acc;
         acc.clear();
-        acc.resize(w, M::EMPTY);
-        let acc = &mut acc[..w];
-        let mut r = 0;
-        while r < rows {
-            // SAFETY: `w` elements from each row's offset on are valid.
-            let row = |k: usize| unsafe { std::slice::from_raw_parts(x.wrapping_offset(offsets[r + k]), w) };
-            if r + 4 <= rows {
-                let (p, q, s, t) = (row(0), row(1), row(2), row(3));
-                for j in 0..w {
-                    let low = M::join(M::lift(p[j]), M::lift(q[j]));
-                    let high = M::join(M::lift(s[j]), M::lift(t[j]));
-                    acc[j] = M::join(acc[j], M::join(low, high));
-                }
-                r += 4;
-            } else {
-                for (a, &b) in acc.iter_mut().zip(row(0)) {
-                    *a = M::join(*a, M::lift(b));
-                }
-                r += 1;
-            }
+        acc.reserve(w);
+        // SAFETY: by the contract; `w` results are written.
+        unsafe {
+            few_rows::<T, M>(x, w, nest, start..n.min(start + ROWS), acc.as_mut_ptr());
+            acc.set_len(w);
         }
-        done += rows;
-        if done == n && count == 0 {
+        if n <= ROWS {
             std::mem::swap(&mut scratch.total, &mut scratch.acc);
             return;
         }
@@ -619,14 +706,12 @@ unsafe fn row_sums<T: Element, M: Monoid<T>>(x: *const T, w: usize, nest: &Nest<
         std::mem::swap(&mut scratch.levels[full], &mut scratch.acc);
         count += 1;
     }
-    let mut first = true;
     for (k, level) in scratch.levels.iter().enumerate() {
         if count >> k & 1 == 0 {
             continue;
         }
-        if first {
+        if scratch.total.is_empty() {
             scratch.total.extend_from_slice(&level[..w]);
-            first = false;
         } else {
             for (a, &b) in scratch.total.iter_mut().zip(level) {
                 *a = M::join(b, *a);
@@ -635,17 +720,86 @@ unsafe fn row_sums<T: Element, M: Monoid<T>>(x: *const T, w: usize, nest: &Nest<
     }
 }
 
+/// Writes the joins of `w` columns over a few passes of `nest`.
+///
+/// # Safety
+/// `w` elements from every offset of `nest` on must be valid, and `w` results at `out`; there is at least one pass.
+#[inline(always)]
+unsafe fn few_rows<T: Element, M: Monoid<T>>(
+    x: *const T,
+    w: usize,
+    nest: &Nest<1>,
+    passes: Range<usize>,
+    out: *mut M::Acc,
+) {
+    let rows = passes.len();
+    let mut offsets = [0isize; ROWS];
+    nest.walk(
+        passes.clone(),
+        #[inline(always)]
+        |i, [at]| offsets[i - passes.start] = at,
+    );
+    // SAFETY: by the contract; the first row is written before it is joined to.
+    unsafe {
+        let row = x.wrapping_offset(offsets[0]);
+        for j in 0..w {
+            *out.add(j) = M::lift(*row.add(j));
+        }
+        let mut r = 1;
+        while r + 4 <= rows {
+            let (p, q, s, t) = (
+                x.wrapping_offset(offsets[r]),
+                x.wrapping_offset(offsets[r + 1]),
+                x.wrapping_offset(offsets[r + 2]),
+                x.wrapping_offset(offsets[r + 3]),
+            );
+            for j in 0..w {
+                let low = M::join(M::lift(*p.add(j)), M::lift(*q.add(j)));
+                let high = M::join(M::lift(*s.add(j)), M::lift(*t.add(j)));
+                *out.add(j) = M::join(*out.add(j), M::join(low, high));
+            }
+            r += 4;
+        }
+        while r < rows {
+            let row = x.wrapping_offset(offsets[r]);
+            for j in 0..w {
+                *out.add(j) = M::join(*out.add(j), M::lift(*row.add(j)));
+            }
+            r += 1;
+        }
+    }
+}
+
 /// The position of the largest element along `dim`, which vanishes: the first of equals; a NaN counts as largest.
 pub(crate) fn argmax(x: &Array, dim: usize) -> Result<Array> {
-    dispatch!(x.dtype(), "argmax", all, T => Ok(arg_reduce::<T, Max>(x, dim, |a, b| a > b)))
+    dispatch!(x.dtype(), "argmax", all, T => Ok(arg_reduce::<T, Max>(x, dim)))
 }
 
 /// The position of the smallest element along `dim`, which vanishes: the first of equals; a NaN counts as smallest.
 pub(crate) fn argmin(x: &Array, dim: usize) -> Result<Array> {
-    dispatch!(x.dtype(), "argmin", all, T => Ok(arg_reduce::<T, Min>(x, dim, |a, b| a < b)))
+    dispatch!(x.dtype(), "argmin", all, T => Ok(arg_reduce::<T, Min>(x, dim)))
 }
 
-fn arg_reduce<T: Element, M: Monoid<T, Acc = T>>(x: &Array, dim: usize, better: impl Fn(T, T) -> bool + Sync) -> Array {
+/// Which of two elements is the one that is looked for; false for NaN.
+trait Best<T>: Monoid<T, Acc = T> {
+    fn better(a: T, b: T) -> bool;
+}
+
+impl<T: Bounds> Best<T> for Max {
+    #[inline(always)]
+    fn better(a: T, b: T) -> bool {
+        a > b
+    }
+}
+
+impl<T: Bounds> Best<T> for Min {
+    #[inline(always)]
+    fn better(a: T, b: T) -> bool {
+        a < b
+    }
+}
+
+fn arg_reduce<T: Element, M: Best<T>>(x: &Array, dim: usize) -> Array {
     let shape = without_dim(x.shape(), dim);
     let strides = contiguous_strides(&shape);
     let along = Loop { size: x.shape()[dim], steps: [x.strides()[dim]] };
@@ -660,18 +814,22 @@ fn arg_reduce<T: Element, M: Monoid<T, Acc = T>>(x: &Array, dim: usize, better: 
     let vector = kept.loops.iter().position(|l| l.steps[0] == 1 && l.size >= 8);
     let from = In::<T>::of(x);
     let write = |out: Out<i64>| match vector {
-        Some(v) if along.steps[0] != 1 => arg_columns(from, &kept, v, along, &better, nanos, out),
+        Some(v) if along.steps[0] != 1 => arg_columns::<T, M>(from, &kept, v, along, nanos, out),
         _ => split(results, 1, nanos, |range| {
-            vectorize(
+            vectorize_floats::<T, _>(
                 #[inline(always)]
                 || {
-                    kept.walk(range.clone(), |i, [at, _]| {
-                        // SAFETY: the offsets are those of elements of `x`; result `i` is ours.
-                        unsafe {
-                            let best = strided_run::<T, M>(from.at(at), along);
-                            *out.at(i) = first_equal(from.at(at), along, best) as i64;
-                        }
-                    })
+                    kept.walk(
+                        range.clone(),
+                        #[inline(always)]
+                        |i, [at, _]| {
+                            // SAFETY: the offsets are those of elements of `x`; result `i` is ours.
+                            unsafe {
+                                let best = strided_run::<T, M>(from.at(at), along);
+                                *out.at(i) = first_equal(from.at(at), along, best) as i64;
+                            }
+                        },
+                    )
                 },
             );
         }),
@@ -680,36 +838,45 @@ fn arg_reduce<T: Element, M: Monoid<T, Acc = T>>(x: &Array, dim: usize, better: 
     unsafe { output(shape, write) }
 }
 
+/// Equality for which all NaNs are one.
+#[inline(always)]
+fn equal<T: PartialOrd + Copy>(a: T, b: T) -> bool {
+    a == b || (is_nan(a) & is_nan(b))
+}
+
 /// Where the first element equal to `best` lies, two NaNs being equal here.
 ///
 /// # Safety
 /// Every address on the way must be valid.
 #[inline(always)]
 unsafe fn first_equal<T: Element>(x: *const T, along: Loop<1>, best: T) -> usize {
-    let n = along.size;
-    // SAFETY: `i` stays below `n`.
-    let hit = |i: usize| unsafe {
-        let v = *x.wrapping_offset(i as isize * along.steps[0]);
-        v == best || is_nan(v) & is_nan(best)
-    };
+    let (n, [step]) = (along.size, along.steps);
     let mut i = 0;
     // Whole chunks first, without an early exit inside, so that they can be vectorised.
-    while i + 32 <= n && !(0..32).fold(false, |any, l| any | hit(i + l)) {
+    while i + 32 <= n {
+        let mut any = false;
+        for l in 0..32 {
+            // SAFETY: below `n`.
+            any |= equal(unsafe { *x.wrapping_offset((i + l) as isize * step) }, best);
+        }
+        if any {
+            break;
+        }
         i += 32;
     }
-    while i + 1 < n && !hit(i) {
+    // SAFETY: below `n`.
+    while i + 1 < n && !equal(unsafe { *x.wrapping_offset(i as isize * step) }, best) {
         i += 1;
     }
     i
 }
 
 /// Neighbouring results side by side, for a `dim` whose elements lie far apart.
-fn arg_columns<T: Element>(
+fn arg_columns<T: Element, M: Best<T>>(
     x: In<T>,
     kept: &Nest<2>,
     vector: usize,
     along: Loop<1>,
-    better: &(impl Fn(T, T) -> bool + Sync),
     nanos: usize,
     out: Out<i64>,
 ) {
@@ -724,7 +891,7 @@ fn arg_columns<T: Element>(
             outer.walk(group..group + 1, |_, [at, o]| {
                 let mut best = [T::ZERO; CHUNK];
                 let mut place = [0i64; CHUNK];
-                vectorize(
+                vectorize_floats::<T, _>(
                     #[inline(always)]
                     || {
                         for r in 0..along.size {
@@ -734,7 +901,7 @@ fn arg_columns<T: Element>(
                                 std::slice::from_raw_parts(x.at(offset), w)
                             };
                             for ((b, p), &v) in best.iter_mut().zip(&mut place).zip(row) {
-                                let take = r == 0 || (!is_nan(*b) & (better(v, *b) | is_nan(v)));
+                                let take = r == 0 || (!is_nan(*b) & (M::better(v, *b) | is_nan(v)));
                                 *b = if take { v } else { *b };
                                 *p = if take { r as i64 } else { *p };
                             }

@@ -4,7 +4,7 @@ use std::mem::MaybeUninit;
 
 use super::copy::contiguous;
 use super::reduce::Number;
-use super::simd::vectorize;
+use super::simd::vectorize_floats;
 use super::strided::{In, Loop, Nest, Out, output};
 use super::threads::split;
 use crate::Result;
@@ -89,10 +89,24 @@ pub(crate) fn scan<T: Element, R: Running<T>>(x: &Array, dim: usize, reverse: bo
                 });
             }
             None => split(others.len(), 1, nanos, |range| {
-                others.walk(range, |_, [a, b]| {
-                    // SAFETY: a row of `x`, and that of the result is ours.
-                    unsafe { row::<T, R>(from.at(a + start[0]), out.at((b + start[1]) as usize), along) };
-                });
+                vectorize_floats::<T, _>(
+                    #[inline(always)]
+                    || {
+                        others.walk(
+                            range.clone(),
+                            #[inline(always)]
+                            // SAFETY: a row of `x`, and that of the result is ours.
+                            |_, [a, b]| unsafe {
+                                let (from, to) = (from.at(a + start[0]), out.at((b + start[1]) as usize));
+                                if along.steps == [1, 1] {
+                                    row::<T, R>(from, to, Loop { size: along.size, steps: [1, 1] });
+                                } else {
+                                    row::<T, R>(from, to, along);
+                                }
+                            },
+                        );
+                    },
+                );
             }),
         }
     };
@@ -100,19 +114,51 @@ pub(crate) fn scan<T: Element, R: Running<T>>(x: &Array, dim: usize, reverse: bo
     unsafe { output(Shape::from_slice(x.shape()), write) }
 }
 
-/// Scans one row.
+/// Elements of a row that are scanned at once.
+const LANES: usize = 8;
+
+/// Scans one row: eight elements by themselves in three steps, then all are joined to what came before, which is the
+/// only chain from one eight to the next.
 ///
 /// # Safety
 /// Every address on the way must be valid.
+#[inline(always)]
 unsafe fn row<T: Element, R: Running<T>>(x: *const T, out: *mut R::Out, along: Loop<2>) {
-    let mut acc = R::EMPTY;
-    for k in 0..along.size as isize {
+    let [from, to] = along.steps;
+    let mut before = R::EMPTY;
+    let mut k = 0;
+    while k + LANES <= along.size {
+        let mut v = [R::EMPTY; LANES];
+        for (l, v) in v.iter_mut().enumerate() {
+            // SAFETY: by the contract.
+            *v = R::lift(unsafe { *x.wrapping_offset((k + l) as isize * from) });
+        }
+        v = spread::<T, R, 4>(spread::<T, R, 2>(spread::<T, R, 1>(v)));
+        for (l, v) in v.into_iter().enumerate() {
+            // SAFETY: by the contract.
+            unsafe { *out.wrapping_offset((k + l) as isize * to) = R::lower(R::join(before, v)) };
+        }
+        before = R::join(before, v[LANES - 1]);
+        k += LANES;
+    }
+    while k < along.size {
         // SAFETY: by the contract.
         unsafe {
-            acc = R::join(acc, R::lift(*x.wrapping_offset(k * along.steps[0])));
-            *out.wrapping_offset(k * along.steps[1]) = R::lower(acc);
+            before = R::join(before, R::lift(*x.wrapping_offset(k as isize * from)));
+            *out.wrapping_offset(k as isize * to) = R::lower(before);
         }
+        k += 1;
     }
+}
+
+/// Joins to each element the one `BY` places before it.
+#[inline(always)]
+fn spread<T, R: Running<T>, const BY: usize>(v: [R::Acc; LANES]) -> [R::Acc; LANES] {
+    let mut out = v;
+    for l in BY..LANES {
+        out[l] = R::join(v[l - BY], v[l]);
+    }
+    out
 }
 
 /// Scans `w` neighbouring columns.
@@ -121,7 +167,7 @@ unsafe fn row<T: Element, R: Running<T>>(x: *const T, out: *mut R::Out, along: L
 /// `w` elements must be valid at every step.
 unsafe fn columns<T: Element, R: Running<T>>(x: *const T, out: *mut R::Out, w: usize, along: Loop<2>) {
     let mut acc = [R::EMPTY; WIDTH];
-    vectorize(
+    vectorize_floats::<T, _>(
         #[inline(always)]
         || {
             for k in 0..along.size as isize {

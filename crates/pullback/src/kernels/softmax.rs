@@ -2,11 +2,9 @@
 //!
 //! A row with NaN or ∞, or of −∞ alone, has NaN as softmax; its logsumexp is NaN, ∞ and −∞.
 
-use std::mem::MaybeUninit;
-
 use super::copy::contiguous;
 use super::math::Float;
-use super::reduce::{Bounds, Max, Monoid, Sum, Widen, run};
+use super::reduce::{Bounds, Max, Monoid, Neighbours, Source, Sum, Widen, line, run};
 use super::simd::vectorize;
 use super::strided::{In, Loop, Nest, Out, output};
 use super::threads::split;
@@ -81,10 +79,12 @@ fn along<T: Real, const WHAT: u8>(x: &Array, dim: usize) -> Array {
             vectorize(
                 #[inline(always)]
                 || {
-                    others.walk(range.clone(), |_, [a, b]| {
+                    others.walk(
+                        range.clone(),
+                        #[inline(always)]
                         // SAFETY: a row of `x`, and that of the result is ours.
-                        unsafe { row::<T, WHAT>(from.at(a), out.at(b as usize), along.size) };
-                    });
+                        |_, [a, b]| unsafe { row::<T, WHAT>(from.at(a), out.at(b as usize), along.size) },
+                    );
                 },
             );
         }),
@@ -100,6 +100,22 @@ fn log_of_sum<T: Real>(max: T, sum: T) -> T {
     if max == T::INFINITY || max == -T::INFINITY { max } else { max + sum.log() }
 }
 
+/// The exponentials of neighbours, relative to a maximum.
+#[derive(Clone, Copy)]
+pub(super) struct Exponentials<T>(pub(super) *const T, pub(super) T);
+
+impl<T: Float> Source<T> for Exponentials<T> {
+    #[inline(always)]
+    unsafe fn get<const N: usize>(self, i: usize) -> [T; N] {
+        // SAFETY: by the contract.
+        let mut values = unsafe { Neighbours(self.0).get::<N>(i) };
+        for v in &mut values {
+            *v = (*v - self.1).exp();
+        }
+        values
+    }
+}
+
 /// One row of `n` neighbours.
 ///
 /// # Safety
@@ -108,25 +124,25 @@ fn log_of_sum<T: Real>(max: T, sum: T) -> T {
 unsafe fn row<T: Real, const WHAT: u8>(x: *const T, out: *mut T, n: usize) {
     // SAFETY: by the contract; `out` is written before it is read.
     unsafe {
-        let max = run::<T, Max>(n, |i| *x.add(i));
-        let exp = |i: usize| (*x.add(i) - max).exp();
-        match WHAT {
-            SOFTMAX => {
-                for i in 0..n {
-                    *out.add(i) = exp(i);
-                }
-                let scale = T::ONE / run::<T, Sum>(n, |i| *out.add(i));
-                for i in 0..n {
-                    *out.add(i) = *out.add(i) * scale;
-                }
+        let max = run::<T, Max>(Neighbours(x), n);
+        if WHAT == SOFTMAX {
+            for i in 0..n {
+                *out.add(i) = (*x.add(i) - max).exp();
             }
-            LOG_SOFTMAX => {
-                let log = run::<T, Sum>(n, exp).log();
-                for i in 0..n {
-                    *out.add(i) = (*x.add(i) - max) - log;
-                }
+            let scale = T::ONE / run::<T, Sum>(Neighbours(out.cast_const()), n);
+            for i in 0..n {
+                *out.add(i) = *out.add(i) * scale;
             }
-            _ => *out = log_of_sum(max, run::<T, Sum>(n, exp)),
+            return;
+        }
+        let sum = run::<T, Sum>(Exponentials(x, max), n);
+        if WHAT == LOGSUMEXP {
+            *out = log_of_sum(max, sum);
+            return;
+        }
+        let log = sum.log();
+        for i in 0..n {
+            *out.add(i) = (*x.add(i) - max) - log;
         }
     }
 }
@@ -140,24 +156,24 @@ unsafe fn columns<T: Real, const WHAT: u8>(x: *const T, out: *mut T, w: usize, a
     let mut max = [T::LOWEST; WIDTH];
     let mut sum = [T::ZERO; WIDTH];
     let (max, sum) = (&mut max[..w], &mut sum[..w]);
-    // SAFETY: by the contract.
-    let from = |k: isize| unsafe { std::slice::from_raw_parts(x.wrapping_offset(k * along.steps[0]), w) };
-    let to = |k: isize| out.wrapping_offset(k * along.steps[1]).cast::<MaybeUninit<T>>();
     vectorize(
         #[inline(always)]
         || {
             for k in 0..n {
-                for (m, &v) in max.iter_mut().zip(from(k)) {
+                // SAFETY: by the contract.
+                for (m, &v) in max.iter_mut().zip(unsafe { line(x, k * along.steps[0], w) }) {
                     *m = <Max as Monoid<T>>::join(*m, v);
                 }
             }
             for k in 0..n {
-                for (j, &v) in from(k).iter().enumerate() {
-                    let e = (v - max[j]).exp();
+                // SAFETY: by the contract.
+                let (from, to) = unsafe { (line(x, k * along.steps[0], w), out.wrapping_offset(k * along.steps[1])) };
+                for j in 0..w {
+                    let e = (from[j] - max[j]).exp();
                     sum[j] = sum[j] + e;
                     if WHAT == SOFTMAX {
                         // SAFETY: `j` is below `w`.
-                        unsafe { (*to(k).add(j)).write(e) };
+                        unsafe { *to.add(j) = e };
                     }
                 }
             }
@@ -169,18 +185,18 @@ unsafe fn columns<T: Real, const WHAT: u8>(x: *const T, out: *mut T, w: usize, a
                 };
             }
             if WHAT == LOGSUMEXP {
-                for (j, &s) in sum.iter().enumerate() {
-                    // SAFETY: `j` is below `w`.
-                    unsafe { *out.add(j) = s };
-                }
+                // SAFETY: by the contract.
+                unsafe { std::ptr::copy_nonoverlapping(sum.as_ptr(), out, w) };
                 return;
             }
             for k in 0..n {
+                // SAFETY: by the contract.
+                let (from, to) = unsafe { (line(x, k * along.steps[0], w), out.wrapping_offset(k * along.steps[1])) };
                 for j in 0..w {
                     // SAFETY: `j` is below `w`, and softmax has written here before.
                     unsafe {
-                        let to = to(k).add(j).cast::<T>();
-                        *to = if WHAT == SOFTMAX { *to * sum[j] } else { (from(k)[j] - max[j]) - sum[j] };
+                        let to = to.add(j);
+                        *to = if WHAT == SOFTMAX { *to * sum[j] } else { (from[j] - max[j]) - sum[j] };
                     }
                 }
             }

@@ -3,7 +3,7 @@
 use super::copy::contiguous;
 use super::map::{map, zip};
 use super::math::Float;
-use super::reduce::{Sum, Widen, run, sum};
+use super::reduce::{Neighbours, Source, Sum, Widen, run, sum};
 use super::simd::vectorize;
 use super::strided::{In, Nest, Out, output};
 use super::threads::split;
@@ -64,6 +64,26 @@ fn differential<T: Real, const WHAT: u8>(y: &Array, d: &Array, dim: usize) -> Re
     Ok(unsafe { output(Shape::from_slice(shape), write) })
 }
 
+/// The terms of the sum that the derivative of a row needs.
+#[derive(Clone, Copy)]
+struct Terms<T, const WHAT: u8>(*const T, *const T);
+
+impl<T: Real, const WHAT: u8> Source<T> for Terms<T, WHAT> {
+    #[inline(always)]
+    unsafe fn get<const N: usize>(self, i: usize) -> [T; N] {
+        // SAFETY: by the contract.
+        let (y, mut terms) = unsafe { (Neighbours(self.0).get::<N>(i), Neighbours(self.1).get::<N>(i)) };
+        for (t, y) in terms.iter_mut().zip(y) {
+            match WHAT {
+                SOFTMAX => *t = *t * y,
+                LOG_SOFTMAX => *t = *t * y.exp(),
+                _ => {}
+            }
+        }
+        terms
+    }
+}
+
 /// One row of `n` neighbours.
 ///
 /// # Safety
@@ -72,11 +92,7 @@ fn differential<T: Real, const WHAT: u8>(y: &Array, d: &Array, dim: usize) -> Re
 unsafe fn row<T: Real, const WHAT: u8>(y: *const T, d: *const T, out: *mut T, n: usize) {
     // SAFETY: by the contract.
     unsafe {
-        let sum = run::<T, Sum>(n, |i| match WHAT {
-            SOFTMAX => *d.add(i) * *y.add(i),
-            LOG_SOFTMAX => *d.add(i) * (*y.add(i)).exp(),
-            _ => *d.add(i),
-        });
+        let sum = run::<T, Sum>(Terms::<T, WHAT>(y, d), n);
         for i in 0..n {
             *out.add(i) = match WHAT {
                 SOFTMAX => *y.add(i) * (*d.add(i) - sum),

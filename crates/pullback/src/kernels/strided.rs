@@ -33,6 +33,12 @@ impl<T> Out<T> {
     pub(crate) fn at(self, k: usize) -> *mut T {
         self.0.wrapping_add(k)
     }
+
+    /// The output from element `k` on.
+    #[inline(always)]
+    pub(crate) fn plus(self, k: usize) -> Out<T> {
+        Out(self.0.wrapping_add(k))
+    }
 }
 
 /// The address of an input that threads share.
@@ -59,6 +65,12 @@ impl<T: Element> In<T> {
     #[inline(always)]
     pub(crate) fn at(self, offset: isize) -> *const T {
         self.0.wrapping_offset(offset)
+    }
+
+    /// The input from `offset` elements further on.
+    #[inline(always)]
+    pub(crate) fn plus(self, offset: isize) -> In<T> {
+        In(self.0.wrapping_offset(offset))
     }
 }
 

@@ -1,16 +1,51 @@
 //! Addition, subtraction, multiplication, division, and how operands come to a common dtype.
 
+use std::sync::LazyLock;
+
 use super::family::{Binary, Operands, Reads, binary};
 use super::table::{ErrorSample, Naive, OpInfo, Sample, sample_tensor};
 use crate::array::Array;
 use crate::dtype::{Scalar, dispatch, promote_ranked};
 use crate::kernels::{cast, map};
 use crate::tensor::{Operand, Repr};
-use crate::{DType, ErrorKind, Result, Tensor};
+use crate::{DType, Error, ErrorKind, Result, Tensor};
 
 /// A 0-d tensor with the value of a Rust number.
 pub(crate) fn scalar_tensor(value: Scalar, dtype: DType) -> Tensor {
     cast::full(&[], value, dtype).into()
+}
+
+/// A 0-d tensor with a number of the dtype of `t`.
+pub(super) fn constant(value: f64, t: &Tensor) -> Tensor {
+    scalar_tensor(Scalar::Float(value), t.dtype())
+}
+
+/// A number as an operand of `op` beside a tensor of dtype `other`.
+#[inline]
+pub(crate) fn number(op: &str, value: Scalar, other: DType) -> Result<Tensor> {
+    let dtype = value.promote_with(other);
+    if let Scalar::Int(i) = value
+        && !fits(i, dtype)
+    {
+        return Err(does_not_fit(op, i, dtype));
+    }
+    Ok(scalar_tensor(value, dtype))
+}
+
+/// Whether an integer is a value of `dtype`; floats take all, rounded.
+pub(super) fn fits(i: i64, dtype: DType) -> bool {
+    match dtype {
+        DType::Bool => i == 0 || i == 1,
+        DType::U8 => u8::try_from(i).is_ok(),
+        DType::I32 => i32::try_from(i).is_ok(),
+        DType::I64 | DType::F32 | DType::F64 => true,
+    }
+}
+
+#[cold]
+fn does_not_fit(op: &str, i: i64, dtype: DType) -> Error {
+    Error::new(ErrorKind::Value, format!("{op}: expected a number that {dtype} can hold, got {i}"))
+        .with_help("convert the tensor with `to_dtype` first")
 }
 
 /// Calls `f` with both operands in their common dtype, or in a float dtype if `float`.
@@ -54,10 +89,19 @@ fn reuse(
 
 /// Adds `b` to `a`, in place where nobody else holds `a` (or else `b`).
 pub(crate) fn add_assign(a: &mut Tensor, b: Tensor) -> Result<()> {
-    // The placeholder costs nothing to make: it shares the memory of `b`.
-    let old = std::mem::replace(a, b.clone());
-    *a = add_owned(old, b)?;
+    // A placeholder that does not hold on to `b`, whose memory may be the one to reuse.
+    static NOTHING: LazyLock<Tensor> = LazyLock::new(|| scalar_tensor(Scalar::Bool(false), DType::Bool));
+    *a = add_owned(std::mem::replace(a, NOTHING.clone()), b)?;
     Ok(())
+}
+
+/// `neg` that reuses the memory of the operand where nobody else holds it.
+pub(crate) fn neg_owned(x: Tensor) -> Result<Tensor> {
+    if x.array().is_none() || !x.dtype().is_float() {
+        return x.neg();
+    }
+    let minus_one = scalar_tensor(Scalar::Int(-1), x.dtype());
+    mul_owned(x, minus_one)
 }
 
 /// Writes, for each arithmetic operation: its struct, its kernel, the method, the version that may reuse the memory of
@@ -71,7 +115,7 @@ macro_rules! arithmetic {
             impl $op {
                 #[inline]
                 fn array(a: &Array, b: &Array, shape: &[usize]) -> Result<Array> {
-                    dispatch!(a.dtype(), stringify!($name), $($dtypes)*, T => Ok(map::zip::<T, T, T>(a, b, shape, |$x, $y| $body)))
+                    dispatch!(a.dtype(), stringify!($name), $($dtypes)*, T => Ok(map::zip::<T, T, T>(a, b, shape, #[inline(always)] |$x, $y| $body)))
                 }
             }
 
@@ -79,7 +123,9 @@ macro_rules! arithmetic {
                 $(#[doc = $doc])*
                 #[inline]
                 pub fn $name(&self, rhs: impl Operand) -> Result<Tensor> {
-                    rhs.with_operand(self.dtype(), |rhs| with_common_dtype(self, rhs, $float, binary::<$op>))
+                    let dtype = self.dtype();
+                    let dtype = if $float { dtype.to_float() } else { dtype };
+                    rhs.with_operand(stringify!($name), dtype, |rhs| with_common_dtype(self, rhs, $float, binary::<$op>))
                 }
             }
 
@@ -87,9 +133,9 @@ macro_rules! arithmetic {
             pub(crate) fn $owned(a: Tensor, b: Tensor) -> Result<Tensor> {
                 let reused = reuse(a, b,
                     |a, b| dispatch!(a.dtype(), stringify!($name), $($dtypes)*, T =>
-                        Ok(map::zip_in_place::<T>(a, b, |$x, $y| $body))).unwrap_or(false),
+                        Ok(map::zip_in_place::<T>(a, b, #[inline(always)] |$x, $y| $body))).unwrap_or(false),
                     |a, b| dispatch!(a.dtype(), stringify!($name), $($dtypes)*, T =>
-                        Ok(map::zip_in_place_right::<T>(a, b, |$x, $y| $body))).unwrap_or(false));
+                        Ok(map::zip_in_place_right::<T>(a, b, #[inline(always)] |$x, $y| $body))).unwrap_or(false));
                 match reused {
                     Ok(t) => Ok(t),
                     Err((a, b)) => a.$name(&b),
@@ -147,7 +193,7 @@ arithmetic! {
     /// `1` with respect to both operands.
     ///
     /// # Errors
-    /// `Shape` if the shapes do not broadcast.
+    /// `Shape` if the shapes do not broadcast; `Value` for a number that the integer dtype of the tensor cannot hold.
     ///
     /// # Example
     /// ```
@@ -170,7 +216,8 @@ arithmetic! {
     /// `1` with respect to the left operand, `-1` with respect to the right one.
     ///
     /// # Errors
-    /// `Shape` if the shapes do not broadcast; `Dtype` for two bools.
+    /// `Shape` if the shapes do not broadcast; `Dtype` for two bools; `Value` for a number that the integer dtype of the
+    /// tensor cannot hold.
     ///
     /// # Example
     /// ```
@@ -192,7 +239,7 @@ arithmetic! {
     /// The other operand.
     ///
     /// # Errors
-    /// `Shape` if the shapes do not broadcast.
+    /// `Shape` if the shapes do not broadcast; `Value` for a number that the integer dtype of the tensor cannot hold.
     ///
     /// # Example
     /// ```
@@ -330,10 +377,16 @@ fn div_samples() -> Vec<Sample> {
 
 fn arithmetic_errors() -> Vec<ErrorSample> {
     let (a, b) = (sample_tensor(&[2, 3], 0.0, 1.0, 1), sample_tensor(&[4], 0.0, 1.0, 2));
-    vec![ErrorSample::new(
-        "shapes",
-        ErrorKind::Shape,
-        "shapes must broadcast, got lhs f64[2,3] and rhs f64[4]",
-        move || a.mul(&b).and(a.div(&b)).and(a.sub(&b)).and(a.add(&b)),
-    )]
+    vec![
+        ErrorSample::new(
+            "shapes",
+            ErrorKind::Shape,
+            "shapes must broadcast, got lhs f64[2,3] and rhs f64[4]",
+            move || a.mul(&b).and(a.div(&b)).and(a.sub(&b)).and(a.add(&b)),
+        ),
+        ErrorSample::new("range", ErrorKind::Value, "expected a number that u8 can hold, got 300", || {
+            let x = Tensor::from([1u8]);
+            x.mul(300).and(x.sub(300)).and(x.add(300))
+        }),
+    ]
 }

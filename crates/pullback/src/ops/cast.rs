@@ -111,13 +111,18 @@ fn detach_samples() -> Vec<Sample> {
         Sample::one("matrix", [sample_tensor(&[2, 3], -3.0, 3.0, 1)], |x| x[0].detach())
             .reference(|x| vec![x[0].clone()])
             .not_differentiable(),
-        Sample::one("integers", [Tensor::from([1, 2])], |x| x[0].detach()).reference(|x| vec![x[0].clone()]),
+        Sample::one("integer", [Tensor::from(3)], |x| x[0].detach())
+            .reference(|x| vec![x[0].clone()])
+            .not_differentiable(),
     ]
 }
 
 fn to_dtype_samples() -> Vec<Sample> {
     let x = || [sample_tensor(&[2, 3], -3.0, 3.0, 1)];
     vec![
+        Sample::one("empty", [sample_tensor(&[0, 3], -3.0, 3.0, 1)], |x| x[0].to_dtype(DType::F64))
+            .reference(|x| vec![x[0].clone()])
+            .fixed_dtype(),
         Sample::one("through f64", x(), |x| x[0].to_dtype(DType::F64)).reference(|x| vec![x[0].clone()]).fixed_dtype(),
         Sample::one("to i64", x(), |x| x[0].to_dtype(DType::I64))
             .reference(|x| {

@@ -3,7 +3,7 @@
 use smallvec::smallvec;
 
 use super::arith::{binary_samples, scalar_tensor, with_common_dtype};
-use super::compare::fits;
+use super::compare::below;
 use super::family::{Binary, Operands, Reads, Slope, UnaryOp, UnaryWith, binary, slope, unary_with, vmap_elementwise};
 use super::structural::broadcast_to;
 use super::table::{ErrorSample, Kink, Naive, Sample, ops, sample_tensor};
@@ -37,7 +37,8 @@ ops! { OPS;
     /// value that it cannot take: `x.gt(0.0)?.where_(&x, 1.0)?.log()?` instead of `x.log()?`.
     ///
     /// # Errors
-    /// `Dtype` if the condition is not bool; `Shape` if the shapes do not broadcast.
+    /// `Dtype` if the condition is not bool; `Shape` if the shapes do not broadcast; `Value` for a number that the integer
+    /// dtype of the other operand cannot hold.
     ///
     /// # Example
     /// ```
@@ -141,8 +142,8 @@ fn choose(condition: &Tensor, a: impl Operand, b: impl Operand) -> Result<Tensor
             something, for example `ne(0)`");
     }
     let other = b.operand_dtype();
-    a.with_operand(other, |a| {
-        b.with_operand(a.dtype(), |b| with_common_dtype(a, b, false, |a, b| choose_tensors(condition, a, b)))
+    a.with_operand("where_", other, |a| {
+        b.with_operand("where_", a.dtype(), |b| with_common_dtype(a, b, false, |a, b| choose_tensors(condition, a, b)))
     })
 }
 
@@ -225,14 +226,7 @@ struct Minimum;
 
 /// Applies [`Maximum`] or [`Minimum`].
 fn extreme<K: Binary>(a: &Tensor, rhs: impl Operand) -> Result<Tensor> {
-    if let Some(Scalar::Int(i)) = rhs.as_scalar()
-        && a.dtype().is_int()
-        && !fits(i, a.dtype())
-    {
-        bail!(Value, "{}: expected a number that {} can hold, got {i}", K::NAME, a.dtype(); help = "convert the tensor \
-            with `to_dtype` first");
-    }
-    rhs.with_operand(a.dtype(), |b| with_common_dtype(a, b, false, binary::<K>))
+    rhs.with_operand(K::NAME, a.dtype(), |b| with_common_dtype(a, b, false, binary::<K>))
 }
 
 fn maximum(a: &Tensor, rhs: impl Operand) -> Result<Tensor> {
@@ -248,7 +242,7 @@ impl Binary for Maximum {
     fn kernel(a: &Array, b: &Array, shape: &[usize]) -> Result<Array> {
         // A NaN on the left fails both comparisons that would pass it over; one on the right fails to be smaller.
         dispatch!(a.dtype(), "maximum", all, T => Ok(map::zip::<T, T, T>(a, b, shape,
-            #[inline(always)] |x, y| if x > y || is_nan(x) { x } else { y })))
+            #[inline(always)] |x, y| if below(y, x) || is_nan(x) { x } else { y })))
     }
     fn reads(_: (bool, bool)) -> Reads {
         Reads { lhs: true, rhs: true, output: false }
@@ -265,7 +259,7 @@ impl Binary for Minimum {
     const NAME: &'static str = "minimum";
     fn kernel(a: &Array, b: &Array, shape: &[usize]) -> Result<Array> {
         dispatch!(a.dtype(), "minimum", all, T => Ok(map::zip::<T, T, T>(a, b, shape,
-            #[inline(always)] |x, y| if x < y || is_nan(x) { x } else { y })))
+            #[inline(always)] |x, y| if below(x, y) || is_nan(x) { x } else { y })))
     }
     fn reads(_: (bool, bool)) -> Reads {
         Reads { lhs: true, rhs: true, output: false }
@@ -392,7 +386,8 @@ fn where_samples() -> Vec<Sample> {
         case("0-d", Tensor::from(true), &[], &[]),
         case("empty", Tensor::from([true, false]), &[0, 2], &[2]),
         Sample::one("numbers", [Tensor::from([true, false])], |x| x[0].where_(1.5, 2))
-            .reference(|_| vec![Naive { shape: vec![2], data: vec![1.5, 2.0] }]),
+            .reference(|x| vec![Naive { shape: vec![2], data: x[0].data.iter().map(|&c| 2.0 - 0.5 * c).collect() }])
+            .not_differentiable(),
     ]
 }
 
@@ -409,6 +404,9 @@ fn where_errors() -> Vec<ErrorSample> {
             "shapes must broadcast, got condition bool[2], a f64[2,3] and b f64[]",
             move || condition.where_(&y, 0),
         ),
+        ErrorSample::new("range", ErrorKind::Value, "where_: expected a number that u8 can hold, got 300", || {
+            Tensor::from([true]).where_(300, Tensor::from([1u8]))
+        }),
     ]
 }
 
@@ -464,7 +462,8 @@ fn clamp_samples() -> Vec<Sample> {
         case("neither", None, None),
         case("crossed", Some(1.0), Some(-1.0)),
         Sample::one("integers", [Tensor::from([-5i64, 0, 7])], |x| x[0].clamp(Some(-1.0), Some(1e300)))
-            .reference(|_| vec![Naive { shape: vec![3], data: vec![-1.0, 0.0, 7.0] }]),
+            .reference(|_| vec![Naive { shape: vec![3], data: vec![-1.0, 0.0, 7.0] }])
+            .not_differentiable(),
         Sample::one("empty", [sample_tensor(&[0], 0.0, 1.0, 1)], |x| x[0].clamp(Some(0.0), None))
             .reference(|x| vec![x[0].clone()]),
     ]

@@ -1,10 +1,10 @@
 //! Comparisons and logical operations, with results of dtype bool.
 
-use super::arith::{binary_samples, scalar_tensor, with_common_dtype};
+use super::arith::{binary_samples, fits, scalar_tensor, with_common_dtype};
 use super::family::{Binary, binary};
 use super::table::{ErrorSample, Naive, OpInfo, Sample, ops, sample_tensor};
 use crate::array::Array;
-use crate::dtype::{Scalar, dispatch};
+use crate::dtype::{Element, Scalar, dispatch};
 use crate::kernels::map;
 use crate::tensor::Operand;
 use crate::{DType, ErrorKind, Result, Tensor};
@@ -88,9 +88,17 @@ comparisons! {
         example "assert_eq!(Tensor::from([1, 2, 3]).ge(2)?.to_vec::<bool>()?, [false, true, true]);";
 }
 
+// A path instead of a closure would not be inlined into the loop.
+#[allow(clippy::redundant_closure)]
 fn less(a: &Array, b: &Array, shape: &[usize]) -> Result<Array> {
     dispatch!(a.dtype(), "lt", all, T =>
-        Ok(map::zip::<T, T, bool>(a, b, shape, #[inline(always)] |x, y| x < y)))
+        Ok(map::zip::<T, T, bool>(a, b, shape, #[inline(always)] |x, y| below(x, y))))
+}
+
+/// `x < y` for any element, of which `false` is below `true`.
+#[inline(always)]
+pub(super) fn below<T: Element>(x: T, y: T) -> bool {
+    x < y
 }
 
 fn less_or_equal(a: &Array, b: &Array, shape: &[usize]) -> Result<Array> {
@@ -111,22 +119,12 @@ fn compare<K: Binary>(a: &Tensor, rhs: impl Operand) -> Result<Tensor> {
         }
         _ => {}
     }
-    rhs.with_operand(dtype, |b| {
+    rhs.with_operand(K::NAME, dtype, |b| {
         if dtype.is_float() && b.dtype().is_int() || dtype.is_int() && b.dtype().is_float() {
             return binary::<K>(&a.to_dtype(DType::F64)?, &b.to_dtype(DType::F64)?);
         }
         with_common_dtype(a, b, false, binary::<K>)
     })
-}
-
-/// Whether an integer is a value of `dtype`; floats hold all, rounded.
-pub(super) fn fits(i: i64, dtype: DType) -> bool {
-    match dtype {
-        DType::Bool => i == 0 || i == 1,
-        DType::U8 => u8::try_from(i).is_ok(),
-        DType::I32 => i32::try_from(i).is_ok(),
-        DType::I64 | DType::F32 | DType::F64 => true,
-    }
 }
 
 fn comparison_samples(
@@ -260,7 +258,7 @@ fn with_truth(
     b: impl Operand,
     f: impl FnOnce(&Tensor, &Tensor) -> Result<Tensor>,
 ) -> Result<Tensor> {
-    b.with_operand(DType::Bool, |b| {
+    b.with_operand(op, DType::Bool, |b| {
         super::family::broadcast_shape(op, a, b)?;
         f(&a.to_dtype(DType::Bool)?, &b.to_dtype(DType::Bool)?)
     })
@@ -284,7 +282,8 @@ fn logical_not(a: &Tensor) -> Result<Tensor> {
 
 fn logic_samples(call: fn(&Tensor, &Tensor) -> Result<Tensor>, reference: fn(bool, bool) -> bool) -> Vec<Sample> {
     let table = |x: &[Naive], reference: fn(bool, bool) -> bool| {
-        vec![Naive::from_fn(&[2, 2], |i| {
+        let shape = crate::shape::broadcast(&x[0].shape, &x[1].shape).expect("samples broadcast");
+        vec![Naive::from_fn(&shape, |i| {
             f64::from(u8::from(reference(x[0].at_broadcast(i) != 0.0, x[1].at_broadcast(i) != 0.0)))
         })]
     };
@@ -296,6 +295,7 @@ fn logic_samples(call: fn(&Tensor, &Tensor) -> Result<Tensor>, reference: fn(boo
     vec![
         case("bools", Tensor::from([[false], [true]]), Tensor::from([false, true])),
         case("numbers", Tensor::from([[0.0], [-0.5]]), Tensor::from([[0i32, 3], [0, 256]])),
+        case("0-d", Tensor::from(true), Tensor::from(0.5)),
     ]
 }
 

@@ -288,6 +288,7 @@ fn diagonal_samples() -> Vec<Sample> {
         case("other order", &[3, 4], &[2], |x| x.diagonal(1, 1, 0), |i| Some(vec![i[0] + 1, i[0]])),
         case("ends of three", &[2, 3, 2], &[3, 2], |x| x.diagonal(0, 0, 2), |i| Some(vec![i[1], i[0], i[1]])),
         case("beyond", &[2, 3], &[0], |x| x.diagonal(5, 0, 1), |_| None),
+        case("empty", &[0, 3], &[0], |x| x.diagonal(0, 0, 1), |_| None),
     ]
 }
 
@@ -308,6 +309,7 @@ fn diag_embed_samples() -> Vec<Sample> {
         case("above", &[2], &[3, 3], |x| x.diag_embed(1, 0, 1), |i| (i[0] + 1 == i[1]).then(|| vec![i[0]])),
         case("below", &[2], &[3, 3], |x| x.diag_embed(-1, -2, -1), |i| (i[0] == i[1] + 1).then(|| vec![i[1]])),
         case("around", &[2, 3], &[3, 2, 3], |x| x.diag_embed(0, 0, 2), |i| (i[0] == i[2]).then(|| vec![i[1], i[0]])),
+        case("empty", &[0], &[1, 1], |x| x.diag_embed(-1, 0, 1), |_| None),
     ]
 }
 
@@ -326,6 +328,7 @@ fn diag_samples() -> Vec<Sample> {
         case("vector", &[3], &[3, 3], |x| x.diag(0), |i| (i[0] == i[1]).then(|| vec![i[0]])),
         case("vector, below", &[1], &[3, 3], |x| x.diag(-2), |i| (i[0] == i[1] + 2).then(|| vec![i[1]])),
         case("matrix", &[2, 3], &[2], |x| x.diag(1), |i| Some(vec![i[0], i[0] + 1])),
+        case("empty", &[0], &[0, 0], |x| x.diag(0), |_| None),
     ]
 }
 

@@ -2,14 +2,14 @@
 
 use super::discrete::{Discrete, discrete};
 use super::reduce::{dims_errors, dims_samples, total_samples};
-use super::reduction::{Over, Reduction, naive_reduce, reduction, reshaped};
+use super::reduction::{Over, Reduce, naive_reduce, reduction, reshaped};
 use super::table::{ErrorSample, Kink, Naive, Sample, ops, sample_tensor};
 use crate::array::Array;
 use crate::dtype::dispatch;
 use crate::error::bail;
 use crate::kernels::math::Float;
 use crate::kernels::{map, reduce};
-use crate::shape::{resolve_dim, with_dim, without_dim};
+use crate::shape::{resolve_dim, with_dim};
 use crate::{ErrorKind, Result, Tensor};
 
 ops! { OPS;
@@ -172,7 +172,7 @@ fn extreme(x: &Array, over: &Over, largest: bool) -> Result<Array> {
     if largest { reduce::max(x, &over.dims) } else { reduce::min(x, &over.dims) }
 }
 
-impl<const LARGEST: bool> Reduction for Extreme<LARGEST> {
+impl<const LARGEST: bool> Reduce for Extreme<LARGEST> {
     const NAME: &'static str = if LARGEST { "max" } else { "min" };
     fn kernel(&self, x: &Array, over: &Over) -> Result<Array> {
         extreme(x, over, LARGEST)

@@ -89,7 +89,7 @@ ops! { OPS;
     ///
     /// # Errors
     /// `Index` if a target is negative or not below the number of classes; `Shape` if the shapes do not fit; `Dtype`
-    /// for a target of bools.
+    /// for classes that are not integers.
     ///
     /// # Example
     /// ```
@@ -260,6 +260,8 @@ fn one_hot(x: &Tensor, classes: usize, dtype: DType) -> Result<Tensor> {
 
 /// The losses of all examples, from logits `[.., classes]` and classes `[..]`.
 struct CrossEntropy {
+    /// The name of the method, for messages.
+    op: &'static str,
     /// How many of the first dimensions are lanes.
     lanes: usize,
 }
@@ -281,7 +283,7 @@ impl Op for CrossEntropy {
     }
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
         let (x, target) = (inputs[0].concrete(), inputs[1].concrete());
-        let target = classes::check("cross_entropy", target, x.shape()[x.rank() - 1], self.lanes)?;
+        let target = classes::check(self.op, target, x.shape()[x.rank() - 1], self.lanes)?;
         Ok(smallvec![classes::cross_entropy(x, &target)?.into()])
     }
     fn save(&self, _: &[bool], inputs: &[&Tensor], _: &[Tensor]) -> Result<Saved> {
@@ -303,7 +305,10 @@ impl Op for CrossEntropy {
     }
     fn vmap(&self, info: &VmapInfo, dims: &[Option<usize>], inputs: &[&Tensor]) -> Result<Batched> {
         let [x, target] = lanes_in_front(info, dims, inputs)?;
-        Ok((bind(&OpRef::new(CrossEntropy { lanes: self.lanes + 1 }), &[&x, &target])?, smallvec![Some(0)]))
+        Ok((
+            bind(&OpRef::new(CrossEntropy { op: self.op, lanes: self.lanes + 1 }), &[&x, &target])?,
+            smallvec![Some(0)],
+        ))
     }
 }
 
@@ -351,40 +356,48 @@ fn check_classes(op: &str, x: &Tensor, target: &Tensor) -> Result<()> {
 }
 
 fn cross_entropy_mean(x: &Tensor, target: &Tensor) -> Result<Tensor> {
-    cross_entropy(x, target, Reduction::Mean)
+    Reduction::Mean.of(&cross_entropies("cross_entropy", x, target)?)
 }
 
 fn cross_entropy(x: &Tensor, target: &Tensor, reduction: Reduction) -> Result<Tensor> {
-    let op = "cross_entropy";
+    reduction.of(&cross_entropies("cross_entropy_with", x, target)?)
+}
+
+/// The loss of every example.
+fn cross_entropies(op: &'static str, x: &Tensor, target: &Tensor) -> Result<Tensor> {
     let x = to_float(x)?;
-    if target.dtype().is_float() {
-        if x.rank() == 0 || target.shape() != x.shape() {
-            bail!(Shape, "{op}: expected a target of probabilities of the shape of the logits, got logits {} and \
-                target {}", x.ty(), target.ty(); help = "classes are integers");
-        }
-        let losses = target.to_dtype(x.dtype())?.mul(x.log_softmax(-1)?)?.sum_dims(&[-1], false)?.neg()?;
-        return reduction.of(&losses);
+    if target.dtype().is_float() && target.shape() == x.shape() && x.rank() > 0 {
+        return target.to_dtype(x.dtype())?.mul(x.log_softmax(-1)?)?.sum_dims(&[-1], false)?.neg();
+    }
+    if target.dtype().is_float() && target.rank() == x.rank() {
+        bail!(Shape, "{op}: expected probabilities of the shape of the logits, got logits {} and target {}", x.ty(),
+            target.ty(); help = "classes are integers");
     }
     check_classes(op, &x, target)?;
-    reduction.of(&bind1(&OpRef::Static(&CrossEntropy { lanes: 0 }), &[&x, target])?)
+    bind1(&OpRef::new(CrossEntropy { op, lanes: 0 }), &[&x, target])
 }
 
 fn nll_mean(x: &Tensor, target: &Tensor) -> Result<Tensor> {
-    nll(x, target, Reduction::Mean)
+    Reduction::Mean.of(&nlls("nll_loss", x, target)?)
 }
 
 fn nll(x: &Tensor, target: &Tensor, reduction: Reduction) -> Result<Tensor> {
-    let op = "nll_loss";
+    reduction.of(&nlls("nll_loss_with", x, target)?)
+}
+
+/// The loss of every example.
+fn nlls(op: &'static str, x: &Tensor, target: &Tensor) -> Result<Tensor> {
     check_classes(op, x, target)?;
     let x = to_float(x)?;
-    let target = discrete(Classes { classes: x.shape()[x.rank() - 1], lanes: 0 }, target)?;
+    let target = discrete(Classes { op, classes: x.shape()[x.rank() - 1], lanes: 0 }, target)?;
     let picked = x.gather(-1, &target.reshape_to(&with_dim(target.shape(), target.rank(), 1))?)?;
-    reduction.of(&picked.reshape_to(target.shape())?.neg()?)
+    picked.reshape_to(target.shape())?.neg()
 }
 
 /// Targets that have been checked, as `i64`.
 #[derive(Clone)]
 struct Classes {
+    op: &'static str,
     classes: usize,
     lanes: usize,
 }
@@ -392,7 +405,7 @@ struct Classes {
 impl Discrete for Classes {
     const NAME: &'static str = "nll_loss";
     fn kernel(&self, x: &Array) -> Result<Array> {
-        classes::check(Self::NAME, x, self.classes, self.lanes)
+        classes::check(self.op, x, self.classes, self.lanes)
     }
     fn batched(&self) -> Classes {
         Classes { lanes: self.lanes + 1, ..self.clone() }
@@ -400,16 +413,19 @@ impl Discrete for Classes {
 }
 
 fn mse_mean(x: &Tensor, target: &Tensor) -> Result<Tensor> {
-    mse(x, target, Reduction::Mean)
+    Reduction::Mean.of(&squared_errors("mse_loss", x, target)?)
 }
 
 fn mse(x: &Tensor, target: &Tensor, reduction: Reduction) -> Result<Tensor> {
+    reduction.of(&squared_errors("mse_loss_with", x, target)?)
+}
+
+fn squared_errors(op: &str, x: &Tensor, target: &Tensor) -> Result<Tensor> {
     if x.shape() != target.shape() {
-        bail!(Shape, "mse_loss: expected a target of the shape of {}, got {}", x.ty(), target.ty(); help = "expand one \
-            of them first if broadcasting is meant");
+        bail!(Shape, "{op}: expected a target of the shape of {}, got {}", x.ty(), target.ty(); help = "expand one of \
+            them first if broadcasting is meant");
     }
-    let difference = to_float(x)?.sub(to_float(target)?)?;
-    reduction.of(&difference.mul(&difference)?)
+    to_float(x)?.sub(to_float(target)?)?.square()
 }
 
 /// The reference of a reduction.
@@ -568,8 +584,14 @@ fn cross_entropy_errors() -> Vec<ErrorSample> {
     errors.push(ErrorSample::new(
         "probabilities",
         ErrorKind::Shape,
-        "got logits f64[2,3] and target f64[2]",
-        move || x.cross_entropy(&Tensor::from([0.0, 1.0])),
+        "got logits f64[2,3] and target f64[1,3]",
+        move || x.cross_entropy(&Tensor::from([[0.0, 1.0, 0.0]])),
+    ));
+    errors.push(ErrorSample::new(
+        "dtype",
+        ErrorKind::Dtype,
+        "expected a target of integers for f64[2], got f64[]",
+        || Tensor::from([1.0, 2.0]).cross_entropy(&Tensor::from(1.0)),
     ));
     errors
 }
@@ -619,7 +641,7 @@ fn mse_errors() -> Vec<ErrorSample> {
     vec![ErrorSample::new(
         "shape",
         ErrorKind::Shape,
-        "mse_loss: expected a target of the shape of f64[2,1], got f64[2]",
+        "expected a target of the shape of f64[2,1], got f64[2]",
         move || x.mse_loss(&Tensor::from([0.0, 1.0])),
     )]
 }

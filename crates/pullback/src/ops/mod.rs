@@ -14,6 +14,7 @@ mod join;
 mod loss;
 mod matmul;
 mod moments;
+mod pairwise;
 mod power;
 mod prod;
 mod reduce;
@@ -39,11 +40,13 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     compare::OPS,
     diag::OPS,
     extremes::OPS,
-    index::OPS,
+    index::elements::OPS,
+    index::slices::OPS,
     join::OPS,
     loss::OPS,
     matmul::OPS,
     moments::OPS,
+    pairwise::OPS,
     power::OPS,
     prod::OPS,
     reduce::OPS,

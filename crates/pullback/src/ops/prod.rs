@@ -5,7 +5,7 @@ use smallvec::smallvec;
 use super::family::vmap_front;
 use super::join::cat;
 use super::reduce::{dims_errors, dims_samples, total_samples};
-use super::reduction::{Over, Reduction, reduction};
+use super::reduction::{Over, Reduce, reduction};
 use super::shape::slice;
 use super::table::{ErrorSample, Kink, Sample, ops};
 use crate::array::Array;
@@ -67,7 +67,7 @@ ops! { OPS;
 #[derive(Clone)]
 struct Prod;
 
-impl Reduction for Prod {
+impl Reduce for Prod {
     const NAME: &'static str = "prod";
     fn kernel(&self, x: &Array, over: &Over) -> Result<Array> {
         reduce::prod(x, &over.dims)

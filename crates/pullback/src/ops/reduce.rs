@@ -238,6 +238,10 @@ impl<const MEAN: bool> Linear for Sum<MEAN> {
     fn batched(&self, _: usize) -> Sum<MEAN> {
         Sum(self.0.batched())
     }
+    fn batched_in_place(&self, _: &[usize], lane: usize) -> Option<(Sum<MEAN>, usize)> {
+        let (over, lane) = self.0.batched_at(lane);
+        Some((Sum(over), lane))
+    }
 }
 
 impl<const MEAN: bool> Linear for Repeat<MEAN> {
@@ -443,6 +447,7 @@ fn sum_to_samples() -> Vec<Sample> {
         case(&[2, 3, 2], &[3, 1], &[0, 2]),
         case(&[2, 3], &[], &[0, 1]),
         case(&[2, 3], &[2, 3], &[]),
+        case(&[0, 3], &[3], &[0]),
     ]
 }
 

@@ -56,7 +56,15 @@ impl Over {
 
     /// The same reduction where lanes lie along dimension 0.
     pub(super) fn batched(&self) -> Over {
-        Over { dims: self.dims.iter().map(|d| d + 1).collect(), removed: self.removed + 1 }
+        self.batched_at(0).0
+    }
+
+    /// The same reduction where lanes lie along dimension `lane`, and where they lie in the result.
+    pub(super) fn batched_at(&self, lane: usize) -> (Over, usize) {
+        let shift = |d: usize| d + usize::from(d >= lane);
+        let vanished = self.dims.iter().filter(|&&d| d < lane.min(self.removed)).count();
+        let removed = self.removed + usize::from(lane < self.removed);
+        (Over { dims: self.dims.iter().map(|&d| shift(d)).collect(), removed }, lane - vanished)
     }
 
     /// How many elements make one of the result.
@@ -108,9 +116,9 @@ pub(super) fn reshaped(x: &Array, shape: &[usize]) -> Array {
 }
 
 /// A reduction whose derivative is given by the partial derivative with respect to every element.
-pub(super) trait Reduction: Clone + Send + Sync + 'static {
+pub(super) trait Reduce: Clone + Send + Sync + 'static {
     const NAME: &'static str;
-    /// Whether [`weights`](Reduction::weights) reads the result.
+    /// Whether [`weights`](Reduce::weights) reads the result.
     const READS_OUTPUT: bool = false;
 
     /// The result over `over.dims`, which vanish.
@@ -120,22 +128,22 @@ pub(super) trait Reduction: Clone + Send + Sync + 'static {
     fn weights(&self, x: &Tensor, y: &Tensor, over: &Over) -> Result<Tensor>;
 }
 
-/// A [`Reduction`] as an operation.
-struct ReductionOp<K> {
+/// A [`Reduce`] as an operation.
+struct ReduceOp<K> {
     kind: K,
     over: Over,
 }
 
-/// Applies a [`Reduction`].
-pub(super) fn reduction<K: Reduction>(kind: K, over: Over, x: &Tensor) -> Result<Tensor> {
-    let op = ReductionOp { kind, over };
+/// Applies a [`Reduce`].
+pub(super) fn reduction<K: Reduce>(kind: K, over: Over, x: &Tensor) -> Result<Tensor> {
+    let op = ReduceOp { kind, over };
     match x.array() {
         Some(array) => Ok(op.compute(array)?.into()),
         None => bind1(&OpRef::new(op), &[x]),
     }
 }
 
-impl<K: Reduction> ReductionOp<K> {
+impl<K: Reduce> ReduceOp<K> {
     fn compute(&self, x: &Array) -> Result<Array> {
         Ok(self.over.finish(self.kind.kernel(x, &self.over)?, x.shape()))
     }
@@ -149,7 +157,7 @@ impl<K: Reduction> ReductionOp<K> {
     }
 }
 
-impl<K: Reduction> Op for ReductionOp<K> {
+impl<K: Reduce> Op for ReduceOp<K> {
     fn name(&self) -> &str {
         K::NAME
     }
@@ -177,7 +185,7 @@ impl<K: Reduction> Op for ReductionOp<K> {
     }
 
     fn vmap(&self, _: &VmapInfo, dims: &[Option<usize>], inputs: &[&Tensor]) -> Result<Batched> {
-        let op = ReductionOp { kind: self.kind.clone(), over: self.over.batched() };
+        let op = ReduceOp { kind: self.kind.clone(), over: self.over.batched() };
         vmap_front(&OpRef::new(op), dims, inputs)
     }
 }

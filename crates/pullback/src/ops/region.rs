@@ -207,7 +207,8 @@ pub(crate) fn fit_value(op: &str, x: &Tensor, part: &Part, value: &Tensor) -> Re
 
 fn write(x: &Tensor, index: impl Indices, value: impl Operand) -> Result<Tensor> {
     let part = Part::of("index_set", x, index.items())?;
-    value.with_operand(x.dtype(), |value| replace(x, &fit_value("index_set", x, &part, value)?, &part.cuts))
+    value
+        .with_operand("index_set", x.dtype(), |value| replace(x, &fit_value("index_set", x, &part, value)?, &part.cuts))
 }
 
 /// An index, and which index of the tensor each index of the part stands for.

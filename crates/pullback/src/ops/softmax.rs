@@ -4,7 +4,7 @@ use smallvec::smallvec;
 
 use super::family::vmap_front;
 use super::reduce::{dims_errors, dims_samples, sum_kept, to_float};
-use super::reduction::{Over, Reduction, reduction, reshaped};
+use super::reduction::{Over, Reduce, reduction, reshaped};
 use super::table::{ErrorSample, Naive, Sample, ops, sample_tensor};
 use crate::array::Array;
 use crate::function::op::{Batched, Cotangents, Op, Tangents};
@@ -228,7 +228,7 @@ fn log_softmax(x: &Tensor, dim: isize) -> Result<Tensor> {
 #[derive(Clone)]
 struct LogSumExp;
 
-impl Reduction for LogSumExp {
+impl Reduce for LogSumExp {
     const NAME: &'static str = "logsumexp";
     const READS_OUTPUT: bool = true;
     fn kernel(&self, x: &Array, over: &Over) -> Result<Array> {

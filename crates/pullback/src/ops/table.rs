@@ -92,6 +92,14 @@ impl Sample {
         Sample::new(label, inputs, move |x| Ok(vec![call(x)?]))
     }
 
+    /// True if the sample has something to differentiate: it is not marked otherwise, an input is `f64`, and an
+    /// output is a float.
+    pub fn is_differentiable(&self) -> bool {
+        self.differentiable
+            && self.inputs.iter().any(|t| t.dtype() == crate::DType::F64)
+            && (self.call)(&self.inputs).is_ok_and(|y| y.iter().any(|t| t.dtype().is_float()))
+    }
+
     /// Sets the naive implementation.
     #[must_use]
     pub fn reference(mut self, f: impl Fn(&[Naive]) -> Vec<Naive> + Send + Sync + 'static) -> Sample {

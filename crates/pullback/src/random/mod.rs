@@ -252,7 +252,8 @@ draws! {
     /// ```
     fn permutation(n: usize);
 
-    /// `x` with each element set to zero with probability `p`, and the others divided by `1 - p`.
+    /// `x` with each element set to zero with probability `p` (NaN and infinities too), and the others divided by
+    /// `1 - p`.
     ///
     /// # Dtypes
     /// Floats.
@@ -306,11 +307,21 @@ fn draw(op: &str, shape: &[usize], make: impl FnOnce(&[usize]) -> Result<Array>)
     Ok(t)
 }
 
+/// An error unless `dtype` is a float.
+fn check_float(op: &str, dtype: DType) -> Result<()> {
+    if !dtype.is_float() {
+        bail!(Dtype, "{op}: expected a floating dtype, got {dtype}"; help = "convert the result with `to_dtype`");
+    }
+    Ok(())
+}
+
 fn uniform(key: Key, shape: &[usize], dtype: DType) -> Result<Tensor> {
+    check_float("uniform", dtype)?;
     draw("uniform", shape, |shape| kernel::uniform(shape, dtype, key.key, key.stream))
 }
 
 fn normal(key: Key, shape: &[usize], dtype: DType) -> Result<Tensor> {
+    check_float("normal", dtype)?;
     draw("normal", shape, |shape| kernel::normal(shape, dtype, key.key, key.stream))
 }
 
@@ -354,6 +365,9 @@ fn dropout(key: Key, x: &Tensor, p: f64) -> Result<Tensor> {
         bail!(Dtype, "dropout: expected floats, got {}", x.ty(); help = "convert with `to_dtype`");
     }
     let kept = draw("dropout", x.shape(), |shape| Ok(kernel::bernoulli(shape, 1.0 - p, key.key, key.stream)))?;
-    let scale = if p < 1.0 { 1.0 / (1.0 - p) } else { 0.0 };
-    x.mul(&kept.to_dtype(dtype)?.mul(scale)?)
+    if p == 1.0 {
+        // The scale has no value; every element is dropped.
+        return kept.where_(x, 0.0);
+    }
+    kept.where_(&x.mul(1.0 / (1.0 - p))?, 0.0)
 }

@@ -7,7 +7,6 @@ use crate::array::Array;
 use crate::dtype::Element;
 use crate::interp::Traced;
 use crate::kernels::copy::any_dtype;
-use crate::shape::Brackets;
 
 /// Tensors with more elements are summarised,
 const THRESHOLD: usize = 1000;

@@ -42,7 +42,7 @@ impl Tensor {
     /// ```
     pub fn set_(&mut self, index: impl Indices, value: impl Operand) -> Result<&mut Tensor> {
         let part = Part::of("set_", self, index.items())?;
-        value.with_operand(self.dtype(), |value| {
+        value.with_operand("set_", self.dtype(), |value| {
             let value = fit_value("set_", self, &part, value)?;
             set_part(self, &value, &part.cuts)
         })?;
@@ -158,7 +158,7 @@ macro_rules! assignments {
             /// `Shape` if `rhs` does not broadcast to the shape of the tensor, which stays as it is; `Dtype` if the
             /// result has a dtype of a higher category than the tensor. The tensor is then unchanged.
             pub fn $method(&mut self, rhs: impl Operand) -> Result<&mut Tensor> {
-                rhs.with_operand(self.dtype(), |rhs| assign(stringify!($method), self, rhs, $float, $owned))?;
+                rhs.with_operand(stringify!($method), self.dtype(), |rhs| assign(stringify!($method), self, rhs, $float, $owned))?;
                 Ok(self)
             }
         }

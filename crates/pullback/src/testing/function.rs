@@ -1,4 +1,4 @@
-//! Checking a user's [`Function`] with the properties that the built-in operations satisfy.
+//! Checking users' functions with the properties that the built-in operations satisfy.
 
 use std::fmt;
 
@@ -6,13 +6,14 @@ use super::properties::properties;
 use super::table::Sample;
 use crate::error::bail;
 use crate::tree::{leaves, try_map};
-use crate::{DType, Function, Result, Tensor};
+use crate::{DType, Function, Result, Tensor, Tree};
 
-/// What [`check_function`] found: one line per property.
+/// What [`check_function`], [`gradcheck`] or [`gradgradcheck`] found: one line per property.
 ///
 /// Its `Display` lists them, and says of each that does not hold what was found instead.
 #[derive(Clone, Debug)]
 pub struct Report {
+    /// What was checked.
     function: String,
     lines: Vec<(&'static str, Option<String>)>,
 }
@@ -43,13 +44,13 @@ impl Report {
         }
         let findings: Vec<String> =
             self.lines.iter().filter_map(|(name, found)| Some(format!("{name}: {}", found.as_ref()?))).collect();
-        bail!(Rule, "function `{}` violates: {}", self.function, findings.join("; "))
+        bail!(Rule, "{}: expected every property to hold, got {}", self.function, findings.join("; "))
     }
 }
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "function `{}`", self.function)?;
+        writeln!(f, "{}", self.function)?;
         for (name, found) in &self.lines {
             match found {
                 None => writeln!(f, "  ok      {name}")?,
@@ -98,27 +99,82 @@ impl fmt::Display for Report {
 /// # Ok::<(), pullback::Error>(())
 /// ```
 pub fn check_function<F: Function>(function: &F, inputs: &F::Inputs) -> Result<Report> {
-    let sample = sample_of(function, inputs)?;
+    let own = function.clone();
+    let sample = sample_of("check_function", move |x: &F::Inputs| own.apply(x), inputs)?;
     let lines = properties().iter().map(|p| (p.name, p.check(&sample).err())).collect();
-    Ok(Report { function: function.name().to_string(), lines })
+    Ok(Report { function: format!("function `{}`", function.name()), lines })
 }
 
-/// A call of the function as a sample.
-fn sample_of<F: Function>(function: &F, inputs: &F::Inputs) -> Result<Sample> {
+/// Checks the first derivatives of a function of a tree at `x`, in both modes: that forward mode agrees with central
+/// differences, that reverse mode is its transpose, and that derivatives by one input are parts of the whole.
+///
+/// Inputs of dtype `f64` are differentiated, the others held fixed.
+///
+/// # Errors
+/// As [`check_function`].
+///
+/// # Example
+/// ```
+/// use pullback::testing::gradcheck;
+/// use pullback::Tensor;
+/// let f = |(a, b): &(Tensor, Tensor)| a.mul(b)?.sin();
+/// gradcheck(f, &(Tensor::from([0.3, 1.2]), Tensor::from(2.0)))?.into_result()?;
+/// # Ok::<(), pullback::Error>(())
+/// ```
+pub fn gradcheck<A: Tree, O: Tree>(f: impl Fn(&A) -> Result<O> + Send + Sync + 'static, x: &A) -> Result<Report> {
+    check_first(f, x, "gradcheck", |name| !matches!(name, "jacobians_agree" | "second_order" | "vmap_of_second_order"))
+}
+
+/// [`gradcheck`] for second derivatives: that all four nestings of the modes agree with each other and with differences
+/// of the gradient.
+///
+/// # Errors
+/// As [`check_function`].
+///
+/// # Example
+/// ```
+/// use pullback::testing::gradgradcheck;
+/// use pullback::Tensor;
+/// let report = gradgradcheck(|x: &Tensor| x.mul(&x.detach()?), &Tensor::from([0.3, 1.2]))?;
+/// assert!(!report.is_ok());
+/// # Ok::<(), pullback::Error>(())
+/// ```
+pub fn gradgradcheck<A: Tree, O: Tree>(f: impl Fn(&A) -> Result<O> + Send + Sync + 'static, x: &A) -> Result<Report> {
+    check_first(f, x, "gradgradcheck", |name| name == "second_order")
+}
+
+/// Checks the properties about derivatives that `wanted` selects by name, except those of batching.
+fn check_first<A: Tree, O: Tree>(
+    f: impl Fn(&A) -> Result<O> + Send + Sync + 'static,
+    x: &A,
+    name: &str,
+    wanted: fn(&str) -> bool,
+) -> Result<Report> {
+    let sample = sample_of(name, f, x)?;
+    let chosen = properties().iter().filter(|p| p.derivatives && !p.batching && wanted(p.name));
+    let lines = chosen.map(|p| (p.name, p.check(&sample).err())).collect();
+    Ok(Report { function: name.to_string(), lines })
+}
+
+/// Calls of `f` with trees like `inputs` as a sample.
+fn sample_of<A: Tree, O: Tree>(
+    name: &str,
+    f: impl Fn(&A) -> Result<O> + Send + Sync + 'static,
+    inputs: &A,
+) -> Result<Sample> {
     let tensors: Vec<Tensor> = leaves(inputs).into_iter().cloned().collect();
     if !tensors.iter().any(|t| t.dtype() == DType::F64) {
-        bail!(Dtype, "check_function: expected an f64 tensor among the inputs, got none"; help = "differences of `f32` \
+        bail!(Dtype, "{name}: expected an f64 tensor among the inputs, got none"; help = "differences of `f32` \
             values have few digits; convert the inputs with `to_dtype`");
     }
-    let (function, template) = (function.clone(), inputs.clone());
+    let template = inputs.clone();
     let call = move |x: &[Tensor]| {
         let mut x = x.iter();
-        let tree: F::Inputs = try_map(&template, &mut |t| Ok(x.next().unwrap_or(t).clone()))?;
-        let outputs = function.apply(&tree)?;
-        Ok(leaves(&outputs).into_iter().cloned().collect())
+        let tree: A = try_map(&template, &mut |t| Ok(x.next().unwrap_or(t).clone()))?;
+        Ok(leaves(&f(&tree)?).into_iter().cloned().collect())
     };
-    let mut sample = Sample::new("inputs", tensors, call);
-    let outputs = (sample.call)(&sample.inputs)?;
-    sample.differentiable = outputs.iter().any(|t| t.dtype().is_float());
+    let sample = Sample::new("inputs", tensors, call);
+    // An error here is the caller's, not a finding.
+    (sample.call)(&sample.inputs)?;
     Ok(sample)
 }

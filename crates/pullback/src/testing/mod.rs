@@ -11,6 +11,6 @@ mod properties;
 
 pub use crate::ops::{all as operations, table};
 pub use close::{assert_close, max_error};
-pub use function::{Report, check_function};
+pub use function::{Report, check_function, gradcheck, gradgradcheck};
 pub use numeric::numeric_jvp;
 pub use properties::{Property, properties};

@@ -6,7 +6,7 @@
 
 use smallvec::SmallVec;
 
-use super::{Kernel, Product, plain, run};
+use super::{Batch, Kernel, Product, plain, run};
 use crate::Result;
 use crate::array::Array;
 use crate::dtype::{Element, dispatch};
@@ -52,10 +52,10 @@ pub(crate) fn contract(a: Term<'_>, b: Term<'_>, out: &[u8]) -> Result<Array> {
     debug_assert_eq!(a.array.dtype(), b.array.dtype());
     if a.array.dtype().is_float() {
         dispatch!(a.array.dtype(), "matmul", float, T => {
-            Ok(contract_as(a, b, out, super::FLOPS_PER_NANO_8 / size_of::<T>(), super::one::<T>))
+            Ok(contract_as(a, b, out, super::FLOPS_PER_NANO_8 / size_of::<T>(), super::floating::<T>))
         })
     } else {
-        dispatch!(a.array.dtype(), "matmul", integer, T => Ok(contract_as(a, b, out, 1, plain::product::<T>)))
+        dispatch!(a.array.dtype(), "matmul", integer, T => Ok(contract_as(a, b, out, 1, plain::products::<T>)))
     }
 }
 
@@ -146,7 +146,11 @@ fn contract_as<T: Element>(a: Term<'_>, b: Term<'_>, out: &[u8], flops_per_nano:
         c_row: rows.steps[2].unsigned_abs(),
     };
     // SAFETY: the rows, columns and loops together run once over every element of the result.
-    let result = unsafe { output(shape, |c| run(&nest, product, [In::of(a), In::of(b)], c, flops_per_nano, kernel)) };
+    let result = unsafe {
+        output(shape, |c| {
+            run(Batch { product, nest: &nest, a: In::of(a), b: In::of(b), c }, flops_per_nano, kernel);
+        })
+    };
     match order {
         None => result,
         Some(order) => {

@@ -9,9 +9,11 @@ mod plain;
 mod small;
 mod vector;
 
+use std::ops::Range;
+
 use faer::linalg::matmul::matmul as faer_matmul;
 use faer::{Accum, MatMut, MatRef, Par};
-use fearless_simd::SimdFloatElement;
+use fearless_simd::{Simd, SimdFloat, SimdFloatElement, f32x4, f32x8, f64x2, f64x4};
 
 pub(crate) use contract::{Term, contract};
 
@@ -21,9 +23,22 @@ use super::threads::split;
 use crate::dtype::Element;
 
 /// A floating element: ours, fearless_simd's and faer's.
-pub(crate) trait Real: Number + SimdFloatElement + faer::traits::ComplexField {}
-impl Real for f32 {}
-impl Real for f64 {}
+pub(crate) trait Real: Number + SimdFloatElement + faer::traits::ComplexField {
+    /// A vector of 32 bytes.
+    type Half<S: Simd>: SimdFloat<S, Element = Self>;
+    /// A vector of 16 bytes.
+    type Quarter<S: Simd>: SimdFloat<S, Element = Self>;
+}
+
+impl Real for f32 {
+    type Half<S: Simd> = f32x8<S>;
+    type Quarter<S: Simd> = f32x4<S>;
+}
+
+impl Real for f64 {
+    type Half<S: Simd> = f64x4<S>;
+    type Quarter<S: Simd> = f64x2<S>;
+}
 
 /// One product `c[m,n] = a[m,k] b[k,n]` with the steps of rows and columns; those of `c` are `c_row` and 1.
 #[derive(Clone, Copy, Debug)]
@@ -41,73 +56,80 @@ const FLOPS_PER_NANO_8: usize = 320;
 /// Floating operations below which a product is not split.
 const SPLIT: usize = 1_500_000;
 
-type Kernel<T> = unsafe fn(Product, *const T, *const T, *mut T);
-
-/// One product for each pass of `nest`, which steps through the operands and the result.
-///
-/// Without `unsafe` in its type, because only [`contract`] calls it, with loops that it has made for these operands.
-fn run<T: Element>(
-    nest: &Nest<3>,
+/// Products of one shape: where the operands and results start, and the loops that step through the batch.
+#[derive(Clone, Copy)]
+struct Batch<'a, T> {
     product: Product,
-    [a, b]: [In<T>; 2],
+    /// The steps of `a`, `b` and `c`.
+    nest: &'a Nest<3>,
+    a: In<T>,
+    b: In<T>,
     c: Out<T>,
-    flops_per_nano: usize,
-    kernel: Kernel<T>,
-) {
-    let count = nest.len();
-    let flops = 2 * product.m * product.n * product.k;
-    if count > 1 && (count >= 8 || flops < SPLIT) {
-        split(count, 1, count * (flops / flops_per_nano + 10), |range| {
-            nest.walk(range, |_, [at_a, at_b, at_c]| {
-                // SAFETY: the offsets are those of matrices of `a` and `b`; the result at `at_c` is ours.
-                unsafe { kernel(product, a.at(at_a), b.at(at_b), c.at(at_c as usize)) }
-            });
-        });
-        return;
+}
+
+impl<T: Element> Batch<'_, T> {
+    /// Calls `f` with the addresses of the operands and the result of each product in `range`.
+    #[inline(always)]
+    fn each(self, range: Range<usize>, mut f: impl FnMut(*const T, *const T, *mut T)) {
+        self.nest.walk(range, |_, [a, b, c]| f(self.a.at(a), self.b.at(b), self.c.at(c as usize)));
     }
-    nest.walk(0..count, |_, [at_a, at_b, at_c]| {
-        let c = Out::new(c.at(at_c as usize));
-        if flops < SPLIT {
-            // SAFETY: as above.
-            return unsafe { kernel(product, a.at(at_a), b.at(at_b), c.at(0)) };
-        }
-        let by_rows = product.m >= product.n;
-        let (len, grain) = if by_rows { (product.m, 16) } else { (product.n, 64) };
+}
+
+/// Computes a range of a batch on this thread.
+type Kernel<T> = unsafe fn(Batch<'_, T>, Range<usize>);
+
+/// All products of a batch.
+///
+/// # Safety
+/// The operands must be valid for reading and the results for writing, with the steps of the batch.
+unsafe fn run<T: Element>(all: Batch<'_, T>, flops_per_nano: usize, kernel: Kernel<T>) {
+    let Product { m, k, n, .. } = all.product;
+    let (count, flops) = (all.nest.len(), 2 * m * n * k);
+    if flops < SPLIT || count >= 8 {
+        let nanos = count * (flops / flops_per_nano + 10);
+        // SAFETY: the caller vouches for the operands; the results of the range are ours.
+        return split(count, 1, nanos, |range| unsafe { kernel(all, range) });
+    }
+    let by_rows = m >= n;
+    let (len, grain) = if by_rows { (m, 16) } else { (n, 64) };
+    for i in 0..count {
         split(len, grain, flops / flops_per_nano, |range| {
-            let (start, len) = (range.start as isize, range.len());
-            let mut part = product;
-            // SAFETY: the part of the rows or columns of the operands that makes our part of the result.
-            unsafe {
-                if by_rows {
-                    part.m = len;
-                    kernel(part, a.at(at_a + start * product.a[0]), b.at(at_b), c.at(range.start * product.c_row));
-                } else {
-                    part.n = len;
-                    kernel(part, a.at(at_a), b.at(at_b + start * product.b[1]), c.at(range.start));
-                }
+            let start = range.start as isize;
+            let mut part = all;
+            if by_rows {
+                part.product.m = range.len();
+                part.a = all.a.plus(start * part.product.a[0]);
+                part.c = all.c.plus(range.start * part.product.c_row);
+            } else {
+                part.product.n = range.len();
+                part.b = all.b.plus(start * part.product.b[1]);
+                part.c = all.c.plus(range.start);
             }
+            // SAFETY: the part of the rows or columns of the operands that makes our part of result `i`.
+            unsafe { kernel(part, i..i + 1) }
         });
-    });
+    }
 }
 
 /// Products of up to this many multiplications keep to the small kernel.
 const SMALL: usize = 64 * 64 * 64;
 
-/// One floating product on this thread.
+/// Floating products on this thread.
 ///
 /// # Safety
-/// The operands must be valid for reading and the result for writing, with the steps of `p`.
-unsafe fn one<T: Real>(p: Product, a: *const T, b: *const T, c: *mut T) {
+/// The operands must be valid for reading and the results for writing, with the steps of the batch.
+unsafe fn floating<T: Real>(batch: Batch<'_, T>, range: Range<usize>) {
+    let p = batch.product;
     // SAFETY: the caller vouches for the operands.
     unsafe {
         if p.k == 1 {
-            vector::outer(p, a, b, c);
+            vector::outers(batch, range);
         } else if p.m == 1 || (p.n == 1 && p.c_row == 1) {
-            vector::product(p, a, b, c);
+            vector::products(batch, range);
         } else if p.m * p.k * p.n <= SMALL {
-            small::product(p, a, b, c);
+            small::products(batch, range);
         } else {
-            large(p, a, b, c);
+            batch.each(range, |a, b, c| large(p, a, b, c));
         }
     }
 }
@@ -115,7 +137,7 @@ unsafe fn one<T: Real>(p: Product, a: *const T, b: *const T, c: *mut T) {
 /// One product by faer, on this thread.
 ///
 /// # Safety
-/// As for [`one`].
+/// As for [`floating`].
 unsafe fn large<T: Real>(p: Product, a: *const T, b: *const T, c: *mut T) {
     // SAFETY: the caller vouches for the operands.
     let (a, b, c) = unsafe {

@@ -1,14 +1,25 @@
 //! Products of integer matrices: row by row, wrapping.
 
-use super::Product;
+use std::ops::Range;
+
+use super::{Batch, Product};
 use crate::kernels::reduce::Number;
 use crate::kernels::simd::vectorize;
 
-/// One product on this thread.
+/// Products on this thread.
 ///
 /// # Safety
-/// The operands must be valid for reading and the result for writing, with the steps of `p`.
-pub(super) unsafe fn product<T: Number>(p: Product, a: *const T, b: *const T, c: *mut T) {
+/// The operands must be valid for reading and the results for writing, with the steps of the batch.
+pub(super) unsafe fn products<T: Number>(batch: Batch<'_, T>, range: Range<usize>) {
+    // SAFETY: the caller vouches for the operands.
+    batch.each(range, |a, b, c| unsafe { product(batch.product, a, b, c) });
+}
+
+/// One product.
+///
+/// # Safety
+/// As for [`products`].
+unsafe fn product<T: Number>(p: Product, a: *const T, b: *const T, c: *mut T) {
     vectorize(
         #[inline(always)]
         || {

@@ -18,7 +18,7 @@ use crate::shape::Shape;
 use crate::{Result, Tensor};
 
 /// One label per dimension.
-type Labels = SmallVec<[u8; 16]>;
+pub(super) type Labels = SmallVec<[u8; 16]>;
 
 /// Which dimensions of the operands and the result belong together.
 ///
@@ -156,7 +156,7 @@ impl Op for Contract {
             }
         }
         if needs.get(2) == Some(&true) {
-            saved.state = State::Shape(Shape::from_slice(outputs[0].shape()));
+            saved.state = State::Shape(Box::new(Shape::from_slice(outputs[0].shape())));
         }
         Ok(saved)
     }

@@ -3,7 +3,7 @@
 mod contract;
 mod samples;
 
-use contract::Spec;
+use contract::{Labels, Spec};
 
 use super::arith::with_common_dtype;
 use super::table::ops;
@@ -166,7 +166,7 @@ fn batched_matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     if rank > most {
         bail!(Shape, "matmul: expected at most {most} leading dimensions, got {rank}");
     }
-    let (mut lhs, mut rhs, mut out) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut lhs, mut rhs, mut out) = (Labels::new(), Labels::new(), Labels::new());
     let (mut shape_a, mut shape_b) = (Shape::new(), Shape::new());
     for d in 0..rank {
         let label = LAST_LEAD - (rank - 1 - d) as u8;
@@ -264,7 +264,7 @@ fn linear(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> 
     if lead > usize::from(LAST_LEAD) {
         bail!(Shape, "linear: expected at most {LAST_LEAD} leading dimensions, got {lead}");
     }
-    let mut lhs: Vec<u8> = (0..lead as u8).collect();
+    let mut lhs: Labels = (0..lead as u8).collect();
     let mut result = lhs.clone();
     lhs.push(b'i');
     result.push(b'o');

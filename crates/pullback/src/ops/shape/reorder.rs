@@ -360,6 +360,7 @@ fn transpose_samples() -> Vec<Sample> {
     vec![
         case("ends", &[2, 3, 4], &[4, 3, 2], |x| x.transpose(0, -1), |i| vec![i[2], i[1], i[0]]),
         case("same", &[2, 3], &[2, 3], |x| x.transpose(1, -1), <[usize]>::to_vec),
+        case("empty", &[0, 3], &[3, 0], |x| x.transpose(0, 1), |i| vec![i[1], i[0]]),
     ]
 }
 
@@ -384,6 +385,7 @@ fn movedim_samples() -> Vec<Sample> {
         case("one", &[2, 3, 4], &[3, 4, 2], |x| x.movedim(&[0], &[-1]), |i| vec![i[2], i[0], i[1]]),
         case("two", &[2, 3, 4], &[4, 3, 2], |x| x.movedim(&[2, 1], &[0, 1]), |i| vec![i[2], i[1], i[0]]),
         case("none", &[2, 3], &[2, 3], |x| x.movedim(&[], &[]), <[usize]>::to_vec),
+        case("empty", &[2, 0, 3], &[0, 3, 2], |x| x.movedim(&[0], &[2]), |i| vec![i[2], i[0], i[1]]),
     ]
 }
 

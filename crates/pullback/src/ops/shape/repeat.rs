@@ -223,7 +223,12 @@ fn repeat_interleave_samples() -> Vec<Sample> {
                 })]
             })
     };
-    vec![case("rows", &[2, 3], 2, 0), case("columns", &[2, 3], 3, -1), case("none", &[2], 0, 0)]
+    vec![
+        case("rows", &[2, 3], 2, 0),
+        case("columns", &[2, 3], 3, -1),
+        case("none", &[2], 0, 0),
+        case("empty", &[2, 0], 2, 0),
+    ]
 }
 
 fn repeat_interleave_errors() -> Vec<ErrorSample> {

@@ -310,7 +310,11 @@ fn unsqueeze_errors() -> Vec<ErrorSample> {
 }
 
 fn squeeze_samples() -> Vec<Sample> {
-    vec![case("middle", &[2, 1, 3], &[2, 3], |x| x.squeeze(1)), case("not one", &[2, 3], &[2, 3], |x| x.squeeze(-1))]
+    vec![
+        case("middle", &[2, 1, 3], &[2, 3], |x| x.squeeze(1)),
+        case("not one", &[2, 3], &[2, 3], |x| x.squeeze(-1)),
+        case("empty", &[0, 1], &[0], |x| x.squeeze(1)),
+    ]
 }
 
 fn squeeze_errors() -> Vec<ErrorSample> {
@@ -322,6 +326,8 @@ fn squeeze_all_samples() -> Vec<Sample> {
         case("some", &[1, 2, 1, 3], &[2, 3], Tensor::squeeze_all),
         case("all", &[1, 1], &[], Tensor::squeeze_all),
         case("none", &[2, 3], &[2, 3], Tensor::squeeze_all),
+        case("0-d", &[], &[], Tensor::squeeze_all),
+        case("empty", &[1, 0], &[0], Tensor::squeeze_all),
     ]
 }
 
@@ -348,6 +354,7 @@ fn unflatten_samples() -> Vec<Sample> {
     vec![
         case("middle", &[2, 6, 2], &[2, 2, 3, 2], |x| x.unflatten(1, &[2, 3])),
         case("infer", &[6], &[3, 2], |x| x.unflatten(-1, &[-1, 2])),
+        case("empty", &[0, 2], &[0, 3, 2], |x| x.unflatten(0, &[0, 3])),
     ]
 }
 

@@ -135,7 +135,7 @@ impl View for Select {
 }
 
 /// Turns an index, negative ones counting from the end, into one below `size`.
-pub(crate) fn resolve_index(op: &str, index: isize, size: usize, dim: usize, what: &Tensor) -> Result<usize> {
+fn resolve_index(op: &str, index: isize, size: usize, dim: usize, what: &Tensor) -> Result<usize> {
     let n = size as isize;
     if index < -n || index >= n {
         bail!(Index, "{op}: index {index} is out of range for dim {dim} of {}, which has size {size}", what.ty());
@@ -202,6 +202,8 @@ fn select_samples() -> Vec<Sample> {
             .reference(|x| vec![Naive::from_fn(&[3], |i| x[0].at(&[i[0], 1]))]),
         Sample::one("middle", [sample_tensor(&[2, 3, 2], -1.0, 1.0, 1)], |x| x[0].select(1, 0))
             .reference(|x| vec![Naive::from_fn(&[2, 2], |i| x[0].at(&[i[0], 0, i[1]]))]),
+        Sample::one("empty", [sample_tensor(&[3, 0], -1.0, 1.0, 1)], |x| x[0].select(0, 1))
+            .reference(|_| vec![Naive { shape: vec![0], data: vec![] }]),
     ]
 }
 
@@ -246,6 +248,7 @@ fn narrow_samples() -> Vec<Sample> {
         case("from the end", &[2, 4], 1, -3, 2, &[1, 2]),
         case("all", &[3], 0, 0, 3, &[0, 1, 2]),
         case("nothing", &[3, 2], 0, 3, 0, &[]),
+        case("empty", &[3, 0], 0, 1, 2, &[1, 2]),
     ]
 }
 
@@ -274,6 +277,8 @@ fn slice_samples() -> Vec<Sample> {
         case(Some(9), Some(-9), -3, &[4, 1]),
         case(Some(1), None, isize::MAX, &[1]),
         case(Some(1), None, isize::MIN, &[1]),
+        Sample::one("empty", [sample_tensor(&[0, 5], -1.0, 1.0, 1)], |x| x[0].slice(1, 1, None, 3))
+            .reference(|_| vec![Naive { shape: vec![0, 2], data: vec![] }]),
     ]
 }
 

@@ -295,6 +295,7 @@ fn split_with_sizes_samples() -> Vec<Sample> {
     vec![
         case("rows", &[4, 2], 0, &[1, 3], |x| x.split_with_sizes(&[1, 3], 0)),
         case("middle, one empty", &[2, 3, 2], 1, &[2, 0, 1], |x| x.split_with_sizes(&[2, 0, 1], -2)),
+        case("empty", &[3, 0], 0, &[1, 2], |x| x.split_with_sizes(&[1, 2], 0)),
     ]
 }
 
@@ -327,7 +328,13 @@ fn unbind_samples() -> Vec<Sample> {
             parts
         })
     };
-    vec![case("rows", &[3, 2], 0), case("columns", &[2, 3], -1), case("to 0-d", &[2], 0), case("one", &[2, 1], 1)]
+    vec![
+        case("rows", &[3, 2], 0),
+        case("columns", &[2, 3], -1),
+        case("to 0-d", &[2], 0),
+        case("one", &[2, 1], 1),
+        case("empty", &[2, 0], 0),
+    ]
 }
 
 fn unbind_errors() -> Vec<ErrorSample> {

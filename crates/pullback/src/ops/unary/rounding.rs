@@ -72,6 +72,7 @@ macro_rules! test {
     ($($op:ident $name:ident $whole:literal, |$x:ident| $holds:expr, $reference:ident;)*) => { $(
         impl Facts for $op {
             const DOMAIN: (f64, f64) = (-3.0, 3.0);
+            const IS_TEST: bool = true;
             fn reference(x: f64) -> f64 { f64::from(u8::from(x.$reference())) }
         }
 

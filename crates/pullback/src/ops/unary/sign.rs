@@ -41,7 +41,12 @@ by_dtype! { OPS;
 trait Signed: Arithmetic + Element {
     fn negative(self) -> Self;
     fn magnitude(self) -> Self;
-    fn signum(self) -> Self;
+    fn direction(self) -> Self;
+    /// The number itself unless it is negative or zero: NaN stays.
+    #[inline(always)]
+    fn positive_part(self) -> Self {
+        if self <= Self::ZERO { Self::ZERO } else { self }
+    }
 }
 
 macro_rules! signed {
@@ -52,7 +57,7 @@ macro_rules! signed {
             #[inline(always)]
             fn magnitude(self) -> $f { Float::abs(self) }
             #[inline(always)]
-            fn signum(self) -> $f { Float::sign(self) }
+            fn direction(self) -> $f { Float::sign(self) }
         })*
         $(impl Signed for $i {
             #[inline(always)]
@@ -60,7 +65,7 @@ macro_rules! signed {
             #[inline(always)]
             fn magnitude(self) -> $i { if self < <$i>::ZERO { self.wrapping_neg() } else { self } }
             #[inline(always)]
-            fn signum(self) -> $i {
+            fn direction(self) -> $i {
                 if self < <$i>::ZERO { <$i>::ZERO.wrapping_sub(1) } else { <$i>::from(self > 0) }
             }
         })*
@@ -135,7 +140,7 @@ impl Unary for Sign {
     const DIFFERENTIABLE: bool = false;
     #[inline]
     fn kernel(x: &Array) -> Result<Array> {
-        dispatch!(x.dtype(), "sign", number, T => Ok(map::map::<T, T>(x, #[inline(always)] |x| Signed::signum(x))))
+        dispatch!(x.dtype(), "sign", number, T => Ok(map::map::<T, T>(x, #[inline(always)] |x| x.direction())))
     }
 }
 
@@ -183,7 +188,7 @@ impl Unary for Relu {
     #[inline]
     fn kernel(x: &Array) -> Result<Array> {
         dispatch!(x.dtype(), "relu", number, T => Ok(map::map::<T, T>(x,
-            #[inline(always)] |x| if x <= T::ZERO { T::ZERO } else { x })))
+            #[inline(always)] |x| x.positive_part())))
     }
     fn derivative(d: &Tensor, _: &Tensor, y: &Tensor) -> Result<Tensor> {
         slope::<Relu>(d, y)

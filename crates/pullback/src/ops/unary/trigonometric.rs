@@ -1,7 +1,8 @@
 //! Trigonometric and hyperbolic functions, and their inverses.
 
 use super::{Facts, Smooth, constant, smooth};
-use crate::kernels::math::Float;
+use crate::array::Array;
+use crate::kernels::math::{self, Float};
 use crate::ops::arith::{div_owned, mul_owned};
 use crate::ops::family::{Slope, slope};
 use crate::{Result, Tensor};
@@ -68,6 +69,9 @@ impl Smooth for Sin {
     fn scalar<T: Float>(x: T) -> T {
         x.sin()
     }
+    fn array<T: Float>(x: &Array) -> Array {
+        math::sin::<T>(x)
+    }
     fn derivative(d: &Tensor, x: &Tensor, _: &Tensor) -> Result<Tensor> {
         mul_owned(x.cos()?, d.clone())
     }
@@ -84,6 +88,9 @@ impl Smooth for Cos {
     #[inline(always)]
     fn scalar<T: Float>(x: T) -> T {
         x.cos()
+    }
+    fn array<T: Float>(x: &Array) -> Array {
+        math::cos::<T>(x)
     }
     fn derivative(d: &Tensor, x: &Tensor, _: &Tensor) -> Result<Tensor> {
         slope::<MinusTimes>(d, &x.sin()?)
@@ -117,6 +124,9 @@ impl Smooth for Tan {
     #[inline(always)]
     fn scalar<T: Float>(x: T) -> T {
         x.tan()
+    }
+    fn array<T: Float>(x: &Array) -> Array {
+        math::tan::<T>(x)
     }
     fn derivative(d: &Tensor, _: &Tensor, y: &Tensor) -> Result<Tensor> {
         slope::<Tan>(d, y)
@@ -311,7 +321,9 @@ impl Slope for Asinh {
     #[inline(always)]
     fn times<T: Float>(d: T, x: T) -> T {
         // The square of a large input would overflow.
-        d / x.hypot(T::ONE)
+        let a = x.abs();
+        let root = (T::ONE + x * x).sqrt();
+        d / if a > T::from_f64(1e17) { a } else { root }
     }
     fn derivative(x: &Tensor) -> Result<Tensor> {
         let one = constant(1.0, x);

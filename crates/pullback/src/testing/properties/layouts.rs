@@ -121,3 +121,26 @@ pub(super) fn layouts_of_derivatives(sample: &Sample) -> Outcome {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::table::sample_tensor;
+
+    /// A call that adds what `f` makes of the strides.
+    fn strided(f: fn(&[isize]) -> f64) -> Sample {
+        Sample::one("strided", [sample_tensor(&[2, 3], -1.0, 1.0, 1)], move |x| {
+            x[0].add(f(x[0].array().map_or(&[], |a| a.strides())))
+        })
+    }
+
+    #[test]
+    fn every_layout_is_tried() {
+        assert!(layouts(&strided(|_| 0.0)).is_ok());
+        let noticed = |f| layouts(&strided(f)).unwrap_err().0;
+        assert!(noticed(|s| f64::from(u8::from(s == [1, 2]))).contains("transposed"));
+        assert!(noticed(|s| f64::from(u8::from(s == [6, 2]))).contains("stepped"));
+        assert!(noticed(|s| f64::from(u8::from(s == [-3, -1]))).contains("reversed"));
+        assert!(noticed(|s| f64::from(u8::from(s.contains(&0)))).contains("repeated"));
+    }
+}

@@ -22,6 +22,8 @@ pub struct Property {
     pub about: &'static str,
     /// Whether it is about derivatives, and so holds for differentiable samples only.
     pub derivatives: bool,
+    /// Whether it is about `vmap`.
+    pub batching: bool,
     check: fn(&Sample) -> Outcome,
 }
 
@@ -36,10 +38,8 @@ impl Property {
     ///
     /// Samples that are not differentiable satisfy every property about derivatives.
     pub fn check(&self, sample: &Sample) -> std::result::Result<(), String> {
-        if self.derivatives && !sample.differentiable {
-            return Ok(());
-        }
-        match catch_unwind(AssertUnwindSafe(|| (self.check)(sample))) {
+        let check = || if self.derivatives && !sample.is_differentiable() { Ok(()) } else { (self.check)(sample) };
+        match catch_unwind(AssertUnwindSafe(check)) {
             Ok(outcome) => outcome.map_err(|f| f.0),
             Err(panic) => {
                 let text = panic.downcast_ref::<String>().map(String::as_str);
@@ -62,6 +62,7 @@ macro_rules! table {
             name: stringify!($name),
             about: $about,
             derivatives: $derivatives,
+            batching: matches!(stringify!($module).as_bytes(), b"batching"),
             check: $module::$name,
         }),*),*];
     };

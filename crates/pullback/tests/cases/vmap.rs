@@ -1,0 +1,582 @@
+//! `vmap` is the loop.
+
+use std::collections::BTreeMap;
+
+use pullback::function::rules as batching;
+use pullback::*;
+
+use crate::{close, forward, iota, is, noise, ones, value, values, zeros};
+
+fn ints(t: &Tensor) -> Vec<i64> {
+    t.to_vec::<i64>().expect("an i64 tensor")
+}
+
+/// What a loop over the lanes and a stack give.
+pub fn looped(
+    f: impl Fn(&Vec<Tensor>) -> Result<Tensor>,
+    args: &[Tensor],
+    dims: &[Option<usize>],
+    out: isize,
+) -> Result<Tensor> {
+    let size = args.iter().zip(dims).find_map(|(t, d)| d.map(|d| t.shape()[d])).expect("a mapped argument");
+    let lanes = (0..size)
+        .map(|n| {
+            let one = args.iter().zip(dims).map(|(t, d)| match d {
+                Some(d) => t.select(*d as isize, n as isize),
+                None => Ok(t.clone()),
+            });
+            f(&one.collect::<Result<_>>()?)
+        })
+        .collect::<Result<Vec<_>>>()?;
+    stack(&lanes.iter().collect::<Vec<_>>(), out)
+}
+
+#[track_caller]
+pub fn same(got: &Tensor, want: &Tensor) {
+    assert_eq!(got.ty(), want.ty());
+    close(&values(&got.to_dtype(DType::F64).unwrap()), &values(&want.to_dtype(DType::F64).unwrap()));
+}
+
+/// Checks the law for one function, with the lanes of the result in every place.
+#[track_caller]
+pub fn law(f: impl Fn(&Vec<Tensor>) -> Result<Tensor>, args: &[Tensor], dims: &[Option<usize>]) {
+    let rank = looped(&f, args, dims, 0).unwrap().rank();
+    for out in 0..rank {
+        let got = Vmap::new().in_dims(dims.to_vec()).out_dims(out as i32).of(&f)(&args.to_vec()).unwrap();
+        same(&got, &looped(&f, args, dims, out as isize).unwrap());
+        let got = Vmap::new().in_dims(dims.to_vec()).out_dims(out as i32 - rank as i32).of(&f)(&args.to_vec()).unwrap();
+        same(&got, &looped(&f, args, dims, out as isize).unwrap());
+    }
+}
+
+#[test]
+fn c43_writing_a_mapped_value_into_a_buffer_made_in_the_lane() {
+    let f = |x: &Tensor| zeros(&[2]).index_copy(0, &Tensor::from([0i64]), &x.select(0, 0)?.unsqueeze(0)?);
+    let x = ones(&[3, 2]);
+    let want = [1.0, 0.0, 1.0, 0.0, 1.0, 0.0];
+    is(&vmap(f)(&x).unwrap(), &[3, 2], &want);
+    is(&grad(|x: &Tensor| vmap(f)(x)?.sum())(&x).unwrap(), &[3, 2], &want);
+    is(&vmap(grad(|x: &Tensor| f(x)?.sum()))(&x).unwrap(), &[3, 2], &want);
+    // Adding works the same way, also where a buffer is shared by all lanes.
+    let shared = ones(&[2]);
+    let add = |x: &Tensor| shared.index_add(0, &Tensor::from(0i64), &x.select(0, 0)?);
+    is(&vmap(add)(&x).unwrap(), &[3, 2], &[2.0, 1.0, 2.0, 1.0, 2.0, 1.0]);
+    is(&shared, &[2], &[1.0, 1.0]);
+}
+
+#[test]
+fn c44_a_branch_on_the_data_of_a_lane() {
+    let x = Tensor::from([-1.0, 3.0]);
+    let host = |x: &Tensor| if x.item::<f64>()? > 0.0 { x.mul(2.0) } else { x.sub(1.0) };
+    let err = vmap(host)(&x).unwrap_err();
+    assert_eq!(err.kind(), ErrorKind::ConcreteValueNeeded);
+    assert!(err.message().starts_with("item: the value is batched by `vmap` (f64[], batch 2 at dim 0"), "{err}");
+    assert!(err.help().unwrap().contains("`where_`"), "{err}");
+    let chosen = |x: &Tensor| x.gt(0.0)?.where_(&x.mul(2.0)?, &x.sub(1.0)?);
+    is(&vmap(chosen)(&x).unwrap(), &[2], &[-2.0, 6.0]);
+    is(&vmap(grad(chosen))(&x).unwrap(), &[2], &[1.0, 2.0]);
+    is(&vmap(forward(chosen))(&x).unwrap(), &[2], &[1.0, 2.0]);
+    // Outside of lanes a branch of the host is fine, also while differentiating.
+    assert_eq!(value(&grad(host)(&Tensor::from(3.0)).unwrap()), 2.0);
+}
+
+#[test]
+fn c49_nested_lanes_of_indices_and_of_columns() {
+    let e = noise(&[7, 4], 0.3);
+    let idx = Tensor::from_slice(&[0i64, 1, 2, 3, 4, 5], &[2, 3, 1]).unwrap();
+    let table = values(&e);
+    let run = |out: i32| {
+        let columns = |i: &Tensor| Vmap::new().in_dims(1).out_dims(out).of(|c: &Tensor| c.index_select(0, i))(&e);
+        vmap(vmap(columns))(&idx).unwrap()
+    };
+    let last = run(-1);
+    assert_eq!(last.shape(), [2, 3, 1, 4]);
+    close(&values(&last), &table[..24]);
+    let first = run(0);
+    assert_eq!(first.shape(), [2, 3, 4, 1]);
+    close(&values(&first), &table[..24]);
+    // The same by `gather` and by `take_along_dim`.
+    let gathered =
+        vmap(vmap(|i: &Tensor| Vmap::new().in_dims(1).out_dims(1).of(|c: &Tensor| c.gather(0, i))(&e)))(&idx);
+    is(&gathered.unwrap(), &[2, 3, 1, 4], &table[..24]);
+    // Columns outside, indices inside.
+    let turned =
+        Vmap::new().in_dims(1).out_dims(-1).of(|c: &Tensor| vmap(vmap(|i: &Tensor| c.index_select(0, i)))(&idx));
+    is(&turned(&e).unwrap(), &[2, 3, 1, 4], &table[..24]);
+}
+
+#[test]
+fn c50_a_scalar_index_that_is_a_lane() {
+    let at = |i: &Tensor| ones(&[4]).index_select(0, i);
+    is(&vmap(at)(&Tensor::from([0i64, 1])).unwrap(), &[2], &[1.0, 1.0]);
+    let t = Tensor::from([10.0, 20.0, 30.0, 40.0]);
+    let i = Tensor::from([1i64, 3]);
+    is(&vmap(|i: &Tensor| t.index_select(0, i))(&i).unwrap(), &[2], &[20.0, 40.0]);
+    let d = vmap(|i: &Tensor| grad(|t: &Tensor| t.index_select(0, i))(&t))(&i).unwrap();
+    is(&d, &[2, 4], &[0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]);
+    let table = Tensor::from([1.0, 2.0, 3.0, 4.0, 5.0]);
+    let scaled = vmap(|(label, row): &(Tensor, Tensor)| row.mul(&table.index_select(0, label)?));
+    let rows = Tensor::from([[1.0, 1.0, 1.0], [2.0, 2.0, 2.0]]);
+    is(&scaled(&(Tensor::from([2i64, 3]), rows)).unwrap(), &[2, 3], &[3.0, 3.0, 3.0, 8.0, 8.0, 8.0]);
+    // A list of the host cannot be indexed by a lane.
+    let list = [1.0, 2.0, 3.0, 4.0, 5.0];
+    let err = vmap(|i: &Tensor| Ok(Tensor::from(list[i.item::<i64>()? as usize])))(&i).unwrap_err();
+    assert_eq!(err.kind(), ErrorKind::ConcreteValueNeeded);
+    // What is out of range is named with its lane.
+    let err = vmap(|i: &Tensor| t.index_select(0, i))(&Tensor::from([1i64, 4])).unwrap_err();
+    assert_eq!(err.kind(), ErrorKind::Index);
+    assert!(err.to_string().contains("index 4 of lane 1 is out of range for dim 0 of f64[4]"), "{err}");
+}
+
+#[test]
+fn c52_writing_at_indices_with_a_leading_axis_of_size_one() {
+    let (y, z) = (zeros(&[2, 3]), ones(&[2, 2]));
+    let index = Tensor::from([0i64, 1]);
+    let put = |(y, z): &(Tensor, Tensor)| y.unsqueeze(0)?.index_copy(1, &index, &z.unsqueeze(0)?);
+    let args = (y, z);
+    let want = [1.0, 1.0, 0.0, 1.0, 1.0, 0.0];
+    is(&vmap(put)(&args).unwrap(), &[2, 1, 3], &want);
+    // Only one of the two has lanes.
+    let (y, z) = (zeros(&[3]), ones(&[2]));
+    is(&Vmap::new().in_dims((0, None)).of(put)(&(args.0.clone(), z)).unwrap(), &[2, 1, 3], &want);
+    is(&Vmap::new().in_dims((None, 0)).of(put)(&(y, args.1.clone())).unwrap(), &[2, 1, 3], &want);
+    let scatter = |(y, z): &(Tensor, Tensor)| y.unsqueeze(0)?.scatter(1, &index.unsqueeze(0)?, &z.unsqueeze(0)?);
+    is(&vmap(scatter)(&args).unwrap(), &[2, 1, 3], &want);
+    let (dy, dz) = grad(|a: &(Tensor, Tensor)| vmap(put)(a)?.sum())(&args).unwrap();
+    is(&dy, &[2, 3], &[0.0, 0.0, 1.0, 0.0, 0.0, 1.0]);
+    is(&dz, &[2, 2], &[1.0; 4]);
+}
+
+#[test]
+fn c53_slices_whose_start_is_a_lane() {
+    let rows = iota(&[2, 5]);
+    let starts = Tensor::from([0i64, 3]);
+    let cut = |(row, start): &(Tensor, Tensor)| row.dynamic_slice(0, start, 2);
+    is(&vmap(cut)(&(rows.clone(), starts.clone())).unwrap(), &[2, 2], &[0.0, 1.0, 8.0, 9.0]);
+    let want = [1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0];
+    let total = |rows: &Tensor| vmap(cut)(&(rows.clone(), starts.clone()))?.sum();
+    is(&grad(total)(&rows).unwrap(), &[2, 5], &want);
+    is(&jacfwd(total)(&rows).unwrap(), &[2, 5], &want);
+    let each = vmap(|(row, start): &(Tensor, Tensor)| grad(|row: &Tensor| row.dynamic_slice(0, start, 2)?.sum())(row));
+    is(&each(&(rows.clone(), starts)).unwrap(), &[2, 5], &want);
+    let err = vmap(cut)(&(rows, Tensor::from([0i64, 4]))).unwrap_err();
+    assert_eq!(err.kind(), ErrorKind::Index);
+    assert!(err.to_string().contains("a slice of 2 from 4 of lane 1 is out of range for dim 0 of f64[5]"), "{err}");
+}
+
+#[test]
+fn c56_concatenating_mapped_and_unmapped_pieces() {
+    let zero = Tensor::from(0.0);
+    let diag = |s: &Tensor| {
+        let [a, b, c] = [s.select(0, 0)?, s.select(0, 1)?, s.select(0, 2)?];
+        stack(&[&a, &zero, &zero, &zero, &b, &zero, &zero, &zero, &c], 0)?.reshape(&[3, 3])
+    };
+    let x = Tensor::from([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]);
+    let want: Vec<f64> =
+        (1..=6).flat_map(|k| (0..3).map(move |j| if (k - 1) % 3 == j { k as f64 } else { 0.0 })).collect();
+    is(&vmap(diag)(&x).unwrap(), &[2, 3, 3], &want);
+    is(&grad(|x: &Tensor| vmap(diag)(x)?.sum())(&x).unwrap(), &[2, 3], &[1.0; 6]);
+    // Pieces with lanes in other places than the first, and without.
+    let f = |x: &Vec<Tensor>| cat(&[&x[0], &x[1], &x[2]], -1);
+    let args = [noise(&[2, 3, 4], 0.1), noise(&[2, 5], 0.2), noise(&[2, 1, 4], 0.3)];
+    law(f, &args, &[Some(2), None, Some(2)]);
+    let args = [noise(&[4, 2, 3], 0.1), noise(&[2, 4, 5], 0.2), noise(&[2, 1], 0.3)];
+    law(f, &args, &[Some(0), Some(1), None]);
+}
+
+#[test]
+fn c57_a_function_that_returns_a_constant() {
+    let x = Tensor::from([1.0, 2.0, 3.0]);
+    is(&vmap(|_: &Tensor| Ok(Tensor::from(1.0)))(&x).unwrap(), &[3], &[1.0; 3]);
+    let f = Vmap::new().out_dims(-1).of(|_: &Tensor| Ok(ones(&[2, 3])));
+    is(&f(&zeros(&[4])).unwrap(), &[2, 3, 4], &[1.0; 24]);
+    // Its derivatives are zeros.
+    let constant = |_: &Tensor| Ok(Tensor::from(1.0));
+    is(&vmap(grad(constant))(&x).unwrap(), &[3], &[0.0; 3]);
+    is(&vmap(forward(constant))(&x).unwrap(), &[3], &[0.0; 3]);
+    is(&grad(|x: &Tensor| vmap(constant)(x)?.sum())(&x).unwrap(), &[3], &[0.0; 3]);
+    is(&jacfwd(vmap(constant))(&x).unwrap(), &[3, 3], &[0.0; 9]);
+    is(&jacrev(vmap(constant))(&x).unwrap(), &[3, 3], &[0.0; 9]);
+    is(&vmap(hessian(constant))(&x).unwrap(), &[3], &[0.0; 3]);
+    // `None` says that the result must be one for all lanes.
+    let one = Vmap::new().out_dims(None).of(constant)(&x).unwrap();
+    is(&one, &[], &[1.0]);
+    let err = Vmap::new().out_dims(None).of(|x: &Tensor| x.mul(2.0))(&x).unwrap_err();
+    assert!(err.is_dim());
+    assert!(
+        err.to_string().contains("out_dims is None for result, but it depends on the lane (f64[], batch 3)"),
+        "{err}"
+    );
+}
+
+#[test]
+fn c58_reductions_and_flattening_see_the_lane() {
+    let x = Tensor::ones(&[10, 5], DType::F32).unwrap();
+    let sums = Vmap::new().in_dims(1).of(|x: &Tensor| x.sum())(&x).unwrap();
+    assert_eq!((sums.dtype(), sums.to_vec::<f32>().unwrap()), (DType::F32, vec![10.0; 5]));
+    for dims in [&[0isize][..], &[-1], &[]] {
+        let sums = Vmap::new().in_dims(1).of(|x: &Tensor| x.sum_dims(dims, false))(&x).unwrap();
+        assert_eq!(sums.to_vec::<f32>().unwrap(), [10.0; 5]);
+    }
+    let err = Vmap::new().in_dims(1).of(|x: &Tensor| x.sum_dims(&[1], false))(&x).unwrap_err();
+    assert!(err.to_string().contains("dim 1 is out of range for f32[10]"), "{err}");
+    let flat = vmap(|x: &Tensor| x.reshape(&[-1]))(&zeros(&[4, 2, 3])).unwrap();
+    assert_eq!(flat.shape(), [4, 6]);
+    for (dims, want) in [(0, [2, 12]), (1, [3, 8]), (2, [4, 6])] {
+        let flat = Vmap::new().in_dims(dims).of(|x: &Tensor| x.reshape(&[-1]))(&zeros(&[2, 3, 4])).unwrap();
+        assert_eq!(flat.shape(), want);
+    }
+    // Everything that reduces, with lanes in every place.
+    let x = noise(&[2, 3, 4], 0.5);
+    let all: [fn(&Tensor) -> Result<Tensor>; 12] = [
+        Tensor::sum,
+        Tensor::mean,
+        Tensor::prod,
+        Tensor::max,
+        Tensor::min,
+        Tensor::var,
+        Tensor::std,
+        |x| x.argmax(None, false),
+        |x| x.argmin(-1, true),
+        |x| x.logsumexp(&[0], false),
+        |x| x.softmax(-2),
+        |x| x.cumsum(1),
+    ];
+    for f in all {
+        for dim in 0..3 {
+            law(|a| f(&a[0]), &[x.clone()], &[Some(dim)]);
+        }
+    }
+}
+
+#[test]
+fn c59_selection_along_the_last_axis_of_the_lane() {
+    let x = Tensor::from([[3.0, 1.0, 2.0], [6.0, 5.0, 4.0]]);
+    let (top, places) = vmap(|x: &Tensor| x.topk(2, -1, true, true))(&x).unwrap();
+    is(&top, &[2, 2], &[3.0, 2.0, 6.0, 5.0]);
+    assert_eq!((places.shape(), ints(&places)), (&[2, 2][..], vec![0, 2, 0, 1]));
+    let sorted = vmap(|x: &Tensor| Ok(x.sort(-1, false)?.0))(&x).unwrap();
+    is(&sorted, &[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+    for dim in 0..3 {
+        let x = noise(&[2, 3, 4], 0.7);
+        law(|a| Ok(a[0].topk(2, 0, false, true)?.0), &[x.clone()], &[Some(dim)]);
+        law(|a| Ok(a[0].topk(2, -1, true, true)?.1), &[x.clone()], &[Some(dim)]);
+        law(|a| a[0].argsort(0, true), &[x.clone()], &[Some(dim)]);
+        law(|a| Ok(a[0].sort(1, false)?.1), &[x], &[Some(dim)]);
+    }
+}
+
+#[test]
+fn c61_what_a_closure_captures_is_shared_and_what_is_passed_is_mapped() {
+    let d = zeros(&[3, 3]);
+    let array = Tensor::from([[0.0, 3.0, 0.0], [0.0, 0.0, 2.0], [1.0, 0.0, 0.0]]);
+    let shared = vmap(|_: &Tensor| array.argmax(None, false))(&d).unwrap();
+    assert_eq!(ints(&shared), [1, 1, 1]);
+    let mapped = vmap(|(_, a): &(Tensor, Tensor)| a.argmax(None, false))(&(d.clone(), array.clone())).unwrap();
+    assert_eq!(ints(&mapped), [1, 2, 0]);
+    let said =
+        Vmap::new().in_dims((0, None)).of(|(_, a): &(Tensor, Tensor)| a.argmax(None, false))(&(d, array)).unwrap();
+    assert_eq!(ints(&said), [1, 1, 1]);
+}
+
+#[derive(Clone, Tree)]
+struct Pair<T = Tensor> {
+    a: T,
+    b: T,
+}
+
+#[test]
+fn c62_negative_nested_and_partial_in_dims() {
+    let x = iota(&[2, 3, 4]);
+    let last = Vmap::new().in_dims(-1).of(|x: &Tensor| x.sum())(&x).unwrap();
+    is(&last, &[4], &values(&Vmap::new().in_dims(2).of(|x: &Tensor| x.sum())(&x).unwrap()));
+    is(&last, &[4], &[60.0, 66.0, 72.0, 78.0]);
+    // A structure of its own for each structure of arguments.
+    let pair = Pair { a: Tensor::from([1.0, 2.0, 3.0]), b: iota(&[5, 3]) };
+    let f = |p: &Pair| p.b.sum()?.mul(&p.a);
+    let want = [30.0, 70.0, 120.0];
+    is(&Vmap::new().in_dims(Pair { a: Some(0), b: Some(1) }).of(f)(&pair).unwrap(), &[3], &want);
+    let map: BTreeMap<String, Tensor> = [("a".into(), pair.a.clone()), ("b".into(), pair.b.clone())].into();
+    let dims: BTreeMap<String, i32> = [("a".into(), 0), ("b".into(), -1)].into();
+    let g = |m: &BTreeMap<String, Tensor>| m["b"].sum()?.mul(&m["a"]);
+    is(&Vmap::new().in_dims(dims).of(g)(&map).unwrap(), &[3], &want);
+    let h = |(m,): &(BTreeMap<String, Tensor>,)| g(m);
+    let dims: BTreeMap<String, i32> = [("a".into(), -1), ("b".into(), 1)].into();
+    is(&Vmap::new().in_dims((dims,)).of(h)(&(map.clone(),)).unwrap(), &[3], &want);
+    // One number for a whole tree.
+    let both = (Pair { a: ones(&[3]), b: ones(&[3, 5]) }, vec![ones(&[3]), ones(&[3, 2])]);
+    let f = |(p, v): &(Pair, Vec<Tensor>)| p.a.add(&p.b.sum()?)?.add(&v[0])?.add(&v[1].sum()?);
+    is(&Vmap::new().in_dims(0).of(f)(&both).unwrap(), &[3], &[9.0; 3]);
+    is(&Vmap::new().in_dims((0, vec![0, 0])).of(f)(&both).unwrap(), &[3], &[9.0; 3]);
+    // Wrong structures.
+    let err = Vmap::new().in_dims((0, vec![0, 0, 0])).of(f)(&both).unwrap_err();
+    assert_eq!(err.kind(), ErrorKind::Arity);
+    assert!(err.to_string().contains("expected batch dims for a list of 2 items, got a list of 3"), "{err}");
+    let dims: BTreeMap<String, i32> = [("a".into(), 0), ("c".into(), 0)].into();
+    let err = Vmap::new().in_dims(dims).of(g)(&map).unwrap_err();
+    assert_eq!(err.kind(), ErrorKind::Arity);
+    assert!(err.to_string().contains(r#"keys ["a", "b"], got keys ["a", "c"]"#), "{err}");
+    // Dims that do not exist.
+    for dim in [3, -4] {
+        let err = Vmap::new().in_dims(dim).of(|x: &Tensor| x.sum())(&x).unwrap_err();
+        assert!(err.is_dim());
+        assert!(
+            err.to_string().contains(&format!("in_dims: dim {dim} is out of range for argument (f64[2,3,4])")),
+            "{err}"
+        );
+    }
+    let err =
+        Vmap::new().in_dims((0, 1)).of(|(a, b): &(Tensor, Tensor)| a.mul(b))(&(ones(&[2]), ones(&[2]))).unwrap_err();
+    assert!(err.to_string().contains("dim 1 is out of range for argument.1 (f64[2])"), "{err}");
+    let err = vmap(|x: &Tensor| x.mul(2.0))(&Tensor::from(1.0)).unwrap_err();
+    assert!(err.is_dim());
+    assert!(err.to_string().contains("f64[]), which has no dimensions"), "{err}");
+    for dim in [3, -4] {
+        let err = Vmap::new().out_dims(dim).of(|x: &Tensor| x.sum_dims(&[0], false))(&x).unwrap_err();
+        assert!(err.is_dim(), "{err}");
+        assert!(err.to_string().contains(&format!("out_dims: dim {dim} is out of range")), "{err}");
+    }
+}
+
+#[test]
+fn c64_nothing_is_mapped_but_the_number_of_lanes_is_given() {
+    let none: Option<usize> = None;
+    let five = Vmap::new().in_dims(none).batch_size(5).of(|x: &Tensor| x.mul(2.0));
+    is(&five(&Tensor::from([1.0, 2.0])).unwrap(), &[5, 2], &[2.0, 4.0, 2.0, 4.0, 2.0, 4.0, 2.0, 4.0, 2.0, 4.0]);
+    let err = Vmap::new().batch_size(5).of(|x: &Tensor| x.mul(2.0))(&ones(&[4])).unwrap_err();
+    assert!(err.is_shape());
+    assert!(err.to_string().contains("argument has 4 (f64[4], dim 0), `batch_size` is 5"), "{err}");
+    let err = Vmap::new().in_dims(none).of(|x: &Tensor| x.mul(2.0))(&ones(&[4])).unwrap_err();
+    assert_eq!(err.kind(), ErrorKind::Arity);
+    assert!(err.help().unwrap().contains("`batch_size`"), "{err}");
+    // Derivatives of the shared argument collect from every copy.
+    let d = grad(|x: &Tensor| Vmap::new().in_dims(none).batch_size(5).of(|x: &Tensor| x.mul(x))(x)?.sum());
+    assert_eq!(value(&d(&Tensor::from(3.0)).unwrap()), 30.0);
+    is(&Vmap::new().in_dims(none).batch_size(0).of(|x: &Tensor| x.mul(x))(&Tensor::from(3.0)).unwrap(), &[0], &[]);
+}
+
+#[test]
+fn c65_no_lanes() {
+    let blocks = |a: &Tensor| {
+        let zero = zeros(&[2, 2]);
+        cat(&[&cat(&[a, &zero], 1)?, &cat(&[&zero, a], 1)?], 0)
+    };
+    is(&vmap(blocks)(&zeros(&[0, 2, 2])).unwrap(), &[0, 4, 4], &[]);
+    let w = Tensor::from([1.0, 2.0, 3.0]);
+    let loss = |w: &Tensor, x: &Tensor| w.dot(x)?.powi(2);
+    let each = |x: &Tensor| vmap(|x: &Tensor| grad(|w: &Tensor| loss(w, x))(&w))(x);
+    let none = each(&zeros(&[0, 3])).unwrap();
+    is(&none, &[0, 3], &[]);
+    is(&none.sum_dims(&[0], false).unwrap(), &[3], &[0.0; 3]);
+    // The gradient of a sum over no lanes is zero.
+    let x = zeros(&[0, 3]);
+    let total = |w: &Tensor| vmap(|x: &Tensor| loss(w, x))(&x)?.sum();
+    is(&grad(total)(&w).unwrap(), &[3], &[0.0; 3]);
+    is(&jacfwd(total)(&w).unwrap(), &[3], &[0.0; 3]);
+    is(&hessian(total)(&w).unwrap(), &[3, 3], &[0.0; 9]);
+    // A layer, a loss and their derivatives on an empty batch, lanes anywhere.
+    let layer = |x: &Tensor| {
+        let h = noise(&[4, 3], 0.2).matmul(x)?.tanh()?;
+        h.softmax(0)?.log()?.select(0, 1)
+    };
+    for (shape, dim) in [([0, 3], 0), ([3, 0], 1)] {
+        let map = Vmap::new().in_dims(dim);
+        is(&map.of(layer)(&zeros(&shape)).unwrap(), &[0], &[]);
+        is(&map.out_dims(1).of(grad(layer))(&zeros(&shape)).unwrap(), &[3, 0], &[]);
+        is(&map.of(hessian(layer))(&zeros(&shape)).unwrap(), &[0, 3, 3], &[]);
+        is(&map.of(jacfwd(jacfwd(layer)))(&zeros(&shape)).unwrap(), &[0, 3, 3], &[]);
+        is(&jacrev(map.of(layer))(&zeros(&shape)).unwrap(), &[0, shape[0], shape[1]], &[]);
+        is(&jacfwd(map.of(layer))(&zeros(&shape)).unwrap(), &[0, shape[0], shape[1]], &[]);
+    }
+    let nested = vmap(vmap(layer))(&zeros(&[2, 0, 3])).unwrap();
+    assert_eq!(nested.shape(), [2, 0]);
+    assert_eq!(vmap(vmap(layer))(&zeros(&[0, 2, 3])).unwrap().shape(), [0, 2]);
+}
+
+#[test]
+fn c66_lanes_without_dimensions_and_a_single_lane() {
+    for n in [1, 3] {
+        let x = iota(&[n]);
+        let same: [fn(&Tensor) -> Result<Tensor>; 8] = [
+            Tensor::sum,
+            Tensor::mean,
+            Tensor::prod,
+            Tensor::max,
+            |x| x.sum_dims(&[], false),
+            |x| x.sum_dims(&[], true),
+            |x| x.logsumexp(&[], false),
+            |x| x.reshape(&[]),
+        ];
+        for f in same {
+            is(&vmap(f)(&x).unwrap(), &[n], &values(&x));
+            is(&vmap(grad(f))(&x).unwrap(), &[n], &vec![1.0; n]);
+            is(&vmap(jacfwd(f))(&x).unwrap(), &[n], &vec![1.0; n]);
+        }
+        // A dim that the lane does not have is not that of the batch.
+        for dim in [0, -1] {
+            let err = vmap(|x: &Tensor| x.sum_dims(&[dim], false))(&x).unwrap_err();
+            let alone = Tensor::from(1.0).sum_dims(&[dim], false).unwrap_err();
+            assert_eq!((err.kind(), err.message()), (alone.kind(), alone.message()));
+        }
+    }
+    is(&jacrev(|x: &Tensor| x.sum())(&Tensor::from(2.0)).unwrap(), &[], &[1.0]);
+    // Size-one dims of lanes stay apart from a batch of one.
+    for dim in 0..3 {
+        law(|a| a[0].sum_dims(&[-1], true), &[noise(&[1, 1, 1], 0.3)], &[Some(dim)]);
+        law(|a| a[0].mul(&a[1]), &[noise(&[1, 1, 1], 0.3), noise(&[1, 4], 0.1)], &[Some(dim), None]);
+        law(|a| a[0].mul(&a[1]), &[noise(&[1, 1, 1], 0.3), noise(&[1, 4], 0.1)], &[Some(dim), Some(0)]);
+        law(|a| a[0].matmul(&a[1]), &[noise(&[1, 1, 1], 0.3), noise(&[1, 4], 0.1)], &[Some(dim), None]);
+    }
+}
+
+#[test]
+fn c67_repeating_a_lane_to_a_higher_rank() {
+    let x = Tensor::from([[1.0, 2.0], [3.0, 4.0]]);
+    let tiled = |x: &Tensor| cat(&[&x.expand(&[2, 2])?, &x.expand(&[2, 2])?], 1);
+    let want = [1.0, 2.0, 1.0, 2.0, 1.0, 2.0, 1.0, 2.0, 3.0, 4.0, 3.0, 4.0, 3.0, 4.0, 3.0, 4.0];
+    is(&vmap(tiled)(&x).unwrap(), &[2, 2, 4], &want);
+    is(&vmap(grad(|x: &Tensor| tiled(x)?.sum()))(&x).unwrap(), &[2, 2], &[4.0; 4]);
+}
+
+/// One tensor of each dtype, with numbers that every dtype can hold.
+pub fn of(dtype: DType, shape: &[usize]) -> Tensor {
+    let data: Vec<i64> = (0..shape.iter().product()).map(|k: usize| 1 + (k as i64 % 3)).collect();
+    Tensor::from_slice(&data, shape).unwrap().to_dtype(dtype).unwrap()
+}
+
+#[test]
+fn c68_dtypes_are_those_of_the_loop() {
+    let x = Tensor::ones(&[3], DType::F32).unwrap();
+    assert_eq!(vmap(|x: &Tensor| x.mul(0.1))(&x).unwrap().dtype(), DType::F32);
+    let pair = (Tensor::ones(&[3], DType::F32).unwrap(), ones(&[3]));
+    let alone = Tensor::from(1.0f32).mul(&Tensor::from(1.0)).unwrap().dtype();
+    assert_eq!(vmap(|(a, b): &(Tensor, Tensor)| a.mul(b))(&pair).unwrap().dtype(), alone);
+    // 0-d lanes give way to tensors with dimensions, in every mix of dtypes, ranks and lanes.
+    for a in DType::ALL {
+        for b in DType::ALL {
+            for (ranks, dims) in [
+                ((0, 0), (true, true)),
+                ((0, 1), (true, true)),
+                ((0, 1), (true, false)),
+                ((0, 1), (false, true)),
+                ((1, 0), (true, false)),
+                ((0, 0), (true, false)),
+                ((0, 0), (false, true)),
+                ((1, 1), (false, true)),
+            ] {
+                let make =
+                    |dtype, rank: usize, lane: bool| of(dtype, &[&[2][..usize::from(lane)], &[3][..rank]].concat());
+                let args = [make(a, ranks.0, dims.0), make(b, ranks.1, dims.1)];
+                let dims = [dims.0.then_some(0), dims.1.then_some(0)];
+                law(|x| x[0].add(&x[1]), &args, &dims);
+                law(|x| x[0].mul(&x[1]), &args, &dims);
+                law(|x| x[0].div(&x[1]), &args, &dims);
+                law(|x| x[0].lt(&x[1]), &args, &dims);
+                law(|x| x[0].gt(0)?.where_(&x[0], &x[1]), &args, &dims);
+                law(|x| x[0].maximum(&x[1]), &args, &dims);
+                law(|x| x[0].add(1), &args[..1].iter().chain(&args[1..]).cloned().collect::<Vec<_>>(), &dims);
+                law(|x| x[0].mul(0.5)?.add(&x[1]), &args, &dims);
+            }
+        }
+    }
+}
+
+#[test]
+fn c69_arguments_that_disagree_on_the_number_of_lanes() {
+    let f = |(a, b): &(Tensor, Tensor)| a.mul(b);
+    let err = Vmap::new().in_dims((0, 1)).of(f)(&(zeros(&[10, 4]), zeros(&[10, 2]))).unwrap_err();
+    assert_eq!(
+        err.to_string(),
+        "vmap: batched arguments disagree on the batch size: argument.0 has 10 (f64[10,4], dim 0), argument.1 has 2 \
+         (f64[10,2], dim 1)"
+    );
+    assert!(err.is_shape());
+    let err = vmap(f)(&(zeros(&[10, 1]), zeros(&[1, 1, 1, 5]))).unwrap_err();
+    assert!(
+        err.to_string().contains("argument.0 has 10 (f64[10,1], dim 0), argument.1 has 1 (f64[1,1,1,5], dim 0)"),
+        "{err}"
+    );
+    let err = vmap(|p: &Pair| p.a.mul(&p.b))(&Pair { a: zeros(&[1]), b: zeros(&[0]) }).unwrap_err();
+    assert!(err.to_string().contains("argument.a has 1") && err.to_string().contains("argument.b has 0"), "{err}");
+}
+
+#[test]
+fn c77_nothing_is_looped_over_unless_the_user_says_so() {
+    /// Doubles by plain Rust code.
+    #[derive(Clone)]
+    struct Plain {
+        looped: bool,
+    }
+    impl Function for Plain {
+        type Inputs = Tensor;
+        type Outputs = Tensor;
+        type Saved = ();
+        fn forward(&self, x: &Tensor) -> Result<Tensor> {
+            Ok(Tensor::from(2.0 * x.item::<f64>()?))
+        }
+        fn setup_context(&self, _: &mut Context<Self>, _: &Tensor, _: &Tensor) -> Result<()> {
+            Ok(())
+        }
+        fn vmap(&self, info: &VmapInfo, dims: Dims<Tensor>, x: &Tensor) -> Result<(Tensor, Dims<Tensor>)> {
+            if self.looped {
+                batching::per_example(self, info, dims, x)
+            } else {
+                batching::generated(self, info, dims, x)
+            }
+        }
+    }
+    let x = Tensor::from([1.0, 2.0]);
+    let run = |looped| vmap(move |x: &Tensor| Plain { looped }.apply(x))(&x);
+    is(&run(true).unwrap(), &[2], &[2.0, 4.0]);
+    let err = run(false).unwrap_err();
+    assert_eq!(err.kind(), ErrorKind::ConcreteValueNeeded);
+    assert!(err.to_string().contains("`Plain`"), "{err}");
+    assert!(err.help().unwrap().contains("`rules::per_example`"), "{err}");
+}
+
+#[test]
+fn c79_forward_mode_through_lanes_and_lanes_through_forward_mode() {
+    let x = Tensor::from([0.0, 1.0, 2.0]);
+    let t = Tensor::from([1.0, 10.0, 100.0]);
+    let want = [1.0, 5.403_023_059, -41.614_683_655];
+    is(&jvp(vmap(|x: &Tensor| x.sin()), &x, &t).unwrap().1, &[3], &want);
+    let lanes = vmap(|(x, t): &(Tensor, Tensor)| Ok(jvp(|x: &Tensor| x.sin(), x, t)?.1));
+    is(&lanes(&(x, t.clone())).unwrap(), &[3], &want);
+    // Members of an ensemble stacked inside what is differentiated: their tangents come along.
+    let members = [Tensor::from(0.0), Tensor::from(1.0), Tensor::from(2.0)];
+    let tangents = [Tensor::from(1.0), Tensor::from(10.0), Tensor::from(100.0)];
+    let ensemble = |w: &[Tensor; 3]| vmap(|w: &Tensor| w.sin())(&stack(&[&w[0], &w[1], &w[2]], 0)?);
+    is(&jvp(ensemble, &members, &tangents).unwrap().1, &[3], &want);
+    let g = grad(|w: &[Tensor; 3]| ensemble(w)?.mul(&t)?.sum())(&members).unwrap();
+    close(&g.each_ref().map(value), &want);
+}
+
+#[test]
+fn c82_a_jacobian_for_each_row() {
+    let w = noise(&[10, 5], 0.4);
+    let x = noise(&[3, 5], 0.9);
+    let f = |x: &Tensor| w.matmul(x);
+    let want: Vec<f64> = values(&w).repeat(3);
+    is(&vmap(jacrev(f))(&x).unwrap(), &[3, 10, 5], &want);
+    is(&vmap(jacfwd(f))(&x).unwrap(), &[3, 10, 5], &want);
+    // On the whole batch the same numbers lie on the diagonal of blocks, and zeros elsewhere.
+    for whole in [jacrev(vmap(f))(&x).unwrap(), jacfwd(vmap(f))(&x).unwrap()] {
+        assert_eq!(whole.shape(), [3, 10, 3, 5]);
+        for i in 0..3 {
+            for j in 0..3 {
+                let block = whole.select(2, j).unwrap().select(0, i).unwrap();
+                is(&block, &[10, 5], &if i == j { values(&w) } else { vec![0.0; 50] });
+            }
+        }
+    }
+    let two = |x: &Tensor| Ok((x.powi(2)?, x.sum()?));
+    let x = Tensor::from([1.0, 2.0, 3.0]);
+    let diagonal = [2.0, 0.0, 0.0, 0.0, 4.0, 0.0, 0.0, 0.0, 6.0];
+    for (a, b) in [jacrev(two)(&x).unwrap(), jacfwd(two)(&x).unwrap()] {
+        is(&a, &[3, 3], &diagonal);
+        is(&b, &[3], &[1.0; 3]);
+    }
+    let (a, b) = vmap(jacrev(two))(&x.unsqueeze(0).unwrap()).unwrap();
+    is(&a, &[1, 3, 3], &diagonal);
+    is(&b, &[1, 3], &[1.0; 3]);
+}
