@@ -251,7 +251,7 @@ impl<'a> Generics<'a> {
         let mut bounds: Vec<&TypeParamBound> = leaf.bounds.iter().collect();
         for predicate in all.where_clause.iter().flat_map(|w| &w.predicates) {
             match predicate {
-                WherePredicate::Type(p) if p.bounded_ty.to_token_stream().to_string() == leaf.ident.to_string() => {
+                WherePredicate::Type(p) if leaf.ident == p.bounded_ty.to_token_stream().to_string() => {
                     bounds.extend(&p.bounds);
                 }
                 other if mentions(other, &leaf.ident) => return Err(unsupported_bound(other, &leaf.ident, name)),
