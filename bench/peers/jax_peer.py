@@ -54,6 +54,17 @@ def add_many():
 
 
 h.run("add1", add_many, inner=1000)
+a8, b8 = jnp.asarray(uniform((8, 8), 4)), jnp.asarray(uniform((8, 8), 5))
+matmul = jit(jnp.matmul)
+
+
+def matmul_many():
+    for _ in range(1000):
+        r = matmul(a8, b8)
+    return r
+
+
+h.run("matmul8", matmul_many, inner=1000)
 
 
 def scalar(x):

@@ -42,6 +42,16 @@ def add_many():
 
 
 h.run("add1", add_many, inner=1000)
+a8, b8 = tensor(uniform((8, 8), 4)), tensor(uniform((8, 8), 5))
+
+
+def matmul_many():
+    for _ in range(1000):
+        r = a8 @ b8
+    return r
+
+
+h.run("matmul8", matmul_many, inner=1000)
 
 
 def scalar(x):

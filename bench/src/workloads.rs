@@ -28,6 +28,14 @@ fn dispatch(h: &Harness) -> Result<()> {
         }
         Ok(r)
     });
+    let (a, b) = (uniform(&[8, 8], 4, F32, 1.0)?, uniform(&[8, 8], 5, F32, 1.0)?);
+    h.run("matmul8", 1000, || {
+        let mut r = a.matmul(&b)?;
+        for _ in 1..1000 {
+            r = std::hint::black_box(&a).matmul(&b)?;
+        }
+        Ok(r)
+    });
     let scalar = |x: &Tensor| x.sin()?.mul((-(x * x)).exp()?)?.add(x.tanh()?);
     let x = Tensor::from(0.7);
     h.run("scalar_grad", 1, || grad(scalar)(&x));
@@ -39,7 +47,7 @@ fn dispatch(h: &Harness) -> Result<()> {
     Ok(())
 }
 
-fn cross_entropy(layers: &Vec<Dense>, x: &Tensor, y: &Tensor) -> Result<Tensor> {
+fn cross_entropy(layers: &[Dense], x: &Tensor, y: &Tensor) -> Result<Tensor> {
     forward(layers, x)?.cross_entropy(y)
 }
 

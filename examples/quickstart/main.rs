@@ -20,7 +20,7 @@ use pullback::{Result, Tensor, Tree, Vmap, value_and_grad};
 use crate::data::Digits;
 use crate::model::Model;
 
-const EPOCHS: usize = 12;
+const EPOCHS: usize = 40;
 const BATCH: usize = 64;
 const CLIP: f64 = 2.0;
 const RATE: f64 = 0.25;
@@ -39,8 +39,7 @@ fn main() -> ExitCode {
 
 fn run() -> Result<()> {
     let start = Instant::now();
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
-    let digits = Digits::load(&root.join("data/digits.txt"))?;
+    let digits = Digits::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/data/digits.txt"))?;
     println!("{} training and {} test images of handwritten digits", digits.train.len(), digits.test.len());
 
     checks::print()?;
@@ -80,8 +79,7 @@ fn run() -> Result<()> {
 
     let accuracy = model.accuracy(&digits.test)?;
     println!("test accuracy: {:.2} %", 100.0 * accuracy);
-    let out = root.join("../target/quickstart");
-    for file in history.draw(&out, CLIP)? {
+    for file in history.draw(Path::new("target/quickstart"), CLIP)? {
         println!("wrote {}", file.display());
     }
     println!("{:.1} s", start.elapsed().as_secs_f64());

@@ -141,7 +141,7 @@ pub use dtype::{DType, Element, Scalar};
 pub use error::{Error, ErrorKind, Result};
 pub use function::{Context, Cotangent, Cotangents, Dims, Function, Randomness, Tangent, Tangents, VmapInfo};
 pub use kernels::threads::{num_threads, set_num_threads};
-pub use ops::{Reduction, cat, stack};
+pub use ops::{Reduction, cat, einsum, stack};
 pub use shape::{Shape, TensorType};
 pub use tensor::{Ellipsis, IndexBound, IndexItem, Indices, NewAxis, Operand, Tensor, s};
 pub use transforms::{DimSpec, Grad, Pullback, Vmap, grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp, vmap};

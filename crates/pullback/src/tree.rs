@@ -309,9 +309,9 @@ container_tree!([T: Tree, const N: usize] Array, N; c => map |f| std::array::fro
 container_tree!([T: Tree] Option; c => map |f| c.as_ref().map(f);
     each |g| c.iter().for_each(|x| g(format_args!(""), x));
     describe c.as_ref().map_or_else(|| "none".into(), T::describe));
-container_tree!([T: Tree] Box; c => map |f| Box::new(f(c)); each |g| g(format_args!(""), &**c);
+container_tree!([T: Tree] Box; c => map |f| Box::new(f(c)); each |g| g(format_args!(""), c);
     describe T::describe(c));
-container_tree!([T: Tree] Arc; c => map |f| Arc::new(f(c)); each |g| g(format_args!(""), &**c);
+container_tree!([T: Tree] Arc; c => map |f| Arc::new(f(c)); each |g| g(format_args!(""), c);
     describe T::describe(c));
 container_tree!([K: Leaf + Ord + Debug, T: Tree] BTreeMap, K; c => map |f| c.iter().map(|(k, x)| (k.clone(), f(x))).collect();
     each |g| c.iter().for_each(|(k, x)| g(format_args!("[{k:?}]"), x)); describe describe_map(c.iter()));
@@ -323,6 +323,7 @@ container_tree!([K: Leaf + Ord + Hash + Debug, T: Tree] HashMap, K;
 /// Writes `Tree` for a tuple: every method in turn on every member.
 macro_rules! tuple_tree {
     ($($t:ident $k:tt),*) => {
+        #[allow(clippy::unused_unit, reason = "the empty tuple is one of them")]
         impl<$($t: Tree),*> Tree for ($($t,)*) {
             type Mapped<Leaf_: Leaf> = ($($t::Mapped<Leaf_>,)*);
 

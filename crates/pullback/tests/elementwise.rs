@@ -177,3 +177,34 @@ fn detach_means_the_same_everywhere() {
     assert_eq!(item(&nested(&x).unwrap()), 4.0);
     assert_eq!(item(&grad(nested)(&x).unwrap()), 0.0);
 }
+
+#[test]
+fn detach_of_an_escaped_value_is_an_error() {
+    let kept = std::sync::Mutex::new(None);
+    grad(|x: &Tensor| {
+        *kept.lock().unwrap() = Some(x.clone());
+        x.square()
+    })(&Tensor::from(2.0))
+    .unwrap();
+    let stale = kept.into_inner().unwrap().unwrap();
+    assert!(stale.detach().unwrap_err().is_escaped_tracer());
+}
+
+#[test]
+fn rules_of_two_operands_to_second_order() {
+    let length = |p: &Tensor| p.select(0, 0)?.hypot(p.select(0, 1)?);
+    near(&vec64(&grad(length)(&Tensor::from([3.0, 4.0])).unwrap()), &[0.6, 0.8], 1e-15);
+    let c = 0.353_553_390_593_273_8;
+    near(&vec64(&hessian(length)(&Tensor::from([1.0, 1.0])).unwrap()), &[c, -c, -c, c], 1e-14);
+    near(&vec64(&grad(length)(&Tensor::from([3e200, 4e200])).unwrap()), &[0.6, 0.8], 1e-15);
+    let angle = |p: &Tensor| p.select(0, 0)?.atan2(p.select(0, 1)?);
+    near(&vec64(&grad(angle)(&Tensor::from([3e200, 4e200])).unwrap()), &[0.16e-200, -0.12e-200], 1e-14);
+    let h = vec64(&hessian(angle)(&Tensor::from([1.0, 1.0])).unwrap());
+    assert!(h.iter().zip([-0.5, 0.0, 0.0, 0.5]).all(|(a, b)| (a - b).abs() < 1e-15), "{h:?}");
+    assert_eq!(vec64(&grad(angle)(&Tensor::from([0.0, 0.0])).unwrap()), [0.0, 0.0]);
+    let both = |p: &Tensor| p.select(0, 0)?.logaddexp(p.select(0, 1)?);
+    let zero = f64::NEG_INFINITY;
+    near(&vec64(&grad(both)(&Tensor::from([zero, zero])).unwrap()), &[0.5, 0.5], 0.0);
+    near(&vec64(&hessian(both)(&Tensor::from([2.0, 2.0])).unwrap()), &[0.25, -0.25, -0.25, 0.25], 1e-15);
+    assert!(vec64(&hessian(both)(&Tensor::from([zero, 1.0])).unwrap()).iter().all(|v| *v == 0.0));
+}

@@ -3,11 +3,14 @@
 //! The tests are generated from the table of operations; there is no list to keep. `cargo test --test op_table sinh`
 //! runs those of one operation, `cargo test --test op_table vmap_is_loop` those of one property.
 
+#[path = "op_table/quiet.rs"]
+mod quiet;
 #[path = "op_table/rows.rs"]
 mod rows;
 #[path = "op_table/run.rs"]
 mod run;
 
+use std::collections::HashSet;
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -39,6 +42,20 @@ fn main() -> ExitCode {
             }));
         }
     }
-    trials.push(Trial::test("names_are_unique", || rows::names_are_unique().map_err(Failed::from)));
+    trials.push(Trial::test("names_are_unique", || names_are_unique().map_err(Failed::from)));
     libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+/// No operation is declared twice, and each has a name and a documentation.
+fn names_are_unique() -> Result<(), String> {
+    let mut seen = HashSet::new();
+    for op in operations() {
+        if !seen.insert(op.name) {
+            return Err(format!("`{}` is declared twice", op.name));
+        }
+        if op.name.is_empty() || op.doc.trim().is_empty() {
+            return Err(format!("`{}` has no documentation", op.name));
+        }
+    }
+    Ok(())
 }

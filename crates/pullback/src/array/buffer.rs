@@ -17,8 +17,7 @@ const ALIGN: usize = 64;
 /// The size and alignment of a huge page; blocks of at least this size are made of them.
 const HUGE: usize = 2 << 20;
 
-/// The largest block that a thread keeps to itself, and how much it keeps in all.
-const SMALL_MAX: usize = 256 << 10;
+/// How much a thread keeps to itself.
 const THREAD_CAP: usize = 4 << 20;
 
 /// How much the shared list keeps.
@@ -141,7 +140,7 @@ unsafe fn release(ptr: NonNull<u8>, size: usize) {
     unsafe { dealloc(ptr.as_ptr(), layout(size)) }
 }
 
-/// Two sizes per power of two, from 128 bytes to [`SMALL_MAX`].
+/// Two sizes per power of two, from 128 bytes to 256 KiB.
 const CLASSES: usize = 24;
 
 /// The index and size of the class for a small block. The index is at least [`CLASSES`] if the block is not small.
@@ -307,6 +306,9 @@ impl Shared {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The largest block that a thread keeps to itself.
+    const SMALL_MAX: usize = 256 << 10;
 
     #[test]
     fn classes_cover_all_sizes() {

@@ -7,7 +7,6 @@ use crate::tree::Leaf;
 use crate::{Result, TensorType, Tree, error::bail};
 
 /// Facts about one call of a [`Function`], and the marks that its `setup_context` makes.
-
 pub struct Context<F: Function> {
     pub(super) facts: Arc<Facts<F>>,
     pub(super) marks: Marks,

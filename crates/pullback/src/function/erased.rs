@@ -219,7 +219,7 @@ impl<F: Function> Op for Erased<F> {
         }
         let tree: F::Saved = rebuild(&call.saved, &saved.tensors);
         let mut arguments = saved.tensors.iter().chain(grads.iter().filter_map(Cotangent::as_tensor));
-        let result = self.run(Method::Backward, &mut arguments, || {
+        self.run(Method::Backward, &mut arguments, || {
             let grads =
                 fill::<F::Outputs, Cotangent>(self.outputs.get().expect("forward has run"), grads.iter().cloned());
             let found = collect::<F::Inputs, Cotangent>(&self.function.backward(&ctx, &tree, grads)?);
@@ -229,8 +229,7 @@ impl<F: Function> Op for Erased<F> {
                 check_rule_value("cotangent", "input", k, value, ty, needs[k])?;
             }
             Ok(found.into_iter().collect())
-        });
-        result
+        })
     }
 
     fn jvp(&self, saved: &Saved, tangents: &[Tangent]) -> Result<Tangents> {

@@ -121,8 +121,8 @@ pub trait Function: Clone + Send + Sync + 'static {
     ///
     /// It must be linear in `grads`, unless [`jvp`](Function::jvp) is written too. Cotangents must have the shape
     /// and dtype of their input; integer and bool inputs take none (return [`Cotangent::zero`]). Inputs that are
-    /// broadcast in `forward` need [`Tensor::sum_to`]. Work for inputs that `ctx.needs_input_grad()` excludes may be
-    /// skipped.
+    /// broadcast in `forward` need [`sum_to`](crate::Tensor::sum_to). Work for inputs that `ctx.needs_input_grad()`
+    /// excludes may be skipped.
     ///
     /// The default derives it from `jvp`, at the cost of one recorded call of `jvp` and one walk back through it.
     fn backward(

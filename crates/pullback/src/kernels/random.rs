@@ -18,24 +18,37 @@ const LANES: usize = 16;
 /// The four words of `LANES` blocks, word by word.
 type Words = [[u32; LANES]; 4];
 
+/// The high and low halves of products. By value, like all steps: what has no address stays in registers.
+#[inline(always)]
+fn multiply<const N: usize>(x: [u32; N], factor: u32) -> ([u32; N], [u32; N]) {
+    let (mut high, mut low) = ([0; N], [0; N]);
+    for l in 0..N {
+        high[l] = ((u64::from(x[l]) * u64::from(factor)) >> 32) as u32;
+        low[l] = x[l].wrapping_mul(factor);
+    }
+    (high, low)
+}
+
+#[inline(always)]
+fn mix<const N: usize>(mut x: [u32; N], y: [u32; N], key: u32) -> [u32; N] {
+    for l in 0..N {
+        x[l] ^= y[l] ^ key;
+    }
+    x
+}
+
 /// Philox4x32-10 of `N` counters under one key.
 #[inline(always)]
-fn philox<const N: usize>(key: [u32; 2], mut counters: [[u32; N]; 4]) -> [[u32; N]; 4] {
+fn philox<const N: usize>(key: [u32; 2], [mut c0, mut c1, mut c2, mut c3]: [[u32; N]; 4]) -> [[u32; N]; 4] {
     let [mut k0, mut k1] = key;
     for _ in 0..10 {
-        let [c0, c1, c2, c3] = counters;
-        for l in 0..N {
-            let p0 = u64::from(c0[l]) * 0xd251_1f53;
-            let p1 = u64::from(c2[l]) * 0xcd9e_8d57;
-            counters[0][l] = (p1 >> 32) as u32 ^ c1[l] ^ k0;
-            counters[1][l] = p1 as u32;
-            counters[2][l] = (p0 >> 32) as u32 ^ c3[l] ^ k1;
-            counters[3][l] = p0 as u32;
-        }
+        let (high0, low0) = multiply(c0, 0xd251_1f53);
+        let (high1, low1) = multiply(c2, 0xcd9e_8d57);
+        (c0, c1, c2, c3) = (mix(high1, c1, k0), low1, mix(high0, c3, k1), low0);
         k0 = k0.wrapping_add(0x9e37_79b9);
         k1 = k1.wrapping_add(0xbb67_ae85);
     }
-    counters
+    [c0, c1, c2, c3]
 }
 
 /// The two halves of a number, low half first.
@@ -181,11 +194,14 @@ fn normal_of<T: Draw, const N: usize>(shape: &[usize], key: u64, stream: u64) ->
             let mut out = [T::ZERO; N];
             for pair in 0..N / LANES / 2 {
                 let w = 2 * pair * T::WORDS;
+                let mut radius = [T::ZERO; LANES];
+                for (l, r) in radius.iter_mut().enumerate() {
+                    *r = (T::positive(words, w, l).log() * T::from_f64(-2.0)).sqrt();
+                }
                 for l in 0..LANES {
-                    let radius = (T::positive(words, w, l).log() * T::from_f64(-2.0)).sqrt();
                     let (sin, cos) = turn(T::unit(words, w + T::WORDS, l));
-                    out[2 * pair * LANES + l] = radius * cos;
-                    out[(2 * pair + 1) * LANES + l] = radius * sin;
+                    out[2 * pair * LANES + l] = radius[l] * cos;
+                    out[(2 * pair + 1) * LANES + l] = radius[l] * sin;
                 }
             }
             out
@@ -193,27 +209,37 @@ fn normal_of<T: Draw, const N: usize>(shape: &[usize], key: u64, stream: u64) ->
     )
 }
 
-/// Sine and cosine of `t` turns, for `t` in [0, 1), by their series within an eighth of a turn of a quarter.
+/// The factors from each term of the series of sine and of cosine to the next, as far as `f64` needs them for an
+/// eighth of a turn.
+const SERIES: [(f64, f64); 9] = {
+    let mut out = [(0.0, 0.0); 9];
+    let mut k = 0;
+    while k < out.len() {
+        let n = 2.0 * (k + 1) as f64;
+        out[k] = (1.0 / (n * (n + 1.0)), 1.0 / (n * (n - 1.0)));
+        k += 1;
+    }
+    out
+};
+
+/// Sine and cosine of `t` turns, for `t` in [0, 1): by their series within an eighth of a turn of a quarter.
 #[inline(always)]
 fn turn<T: Float>(t: T) -> (T, T) {
-    let four = T::from_f64(4.0);
-    let quarter = (t * four + T::from_f64(0.5)).floor();
-    let x = (t - quarter / four) * (T::PI + T::PI);
+    let number = T::from_f64;
+    let quarter = (t * number(4.0) + number(0.5)).floor();
+    let x = (t - quarter * number(0.25)) * (T::PI + T::PI);
     let x2 = x * x;
-    // The series down to the last place of `f64` at an eighth of a turn, by Horner's rule.
     let (mut sin, mut cos) = (T::ONE, T::ONE);
-    let terms = if T::DTYPE == DType::F32 { 5 } else { 9 };
-    for k in (1..=terms).rev() {
-        let k = 2.0 * k as f64;
-        cos = T::ONE - cos * x2 * T::from_f64(1.0 / (k * (k - 1.0)));
-        sin = T::ONE - sin * x2 * T::from_f64(1.0 / (k * (k + 1.0)));
+    let mut k = if T::DTYPE == DType::F32 { 5 } else { SERIES.len() };
+    while k > 0 {
+        k -= 1;
+        sin = T::ONE - sin * x2 * number(SERIES[k].0);
+        cos = T::ONE - cos * x2 * number(SERIES[k].1);
     }
     sin = sin * x;
-    let q = quarter;
-    let (one, two, three) = (T::ONE, T::from_f64(2.0), T::from_f64(3.0));
-    let odd = (q == one) | (q == three);
-    let (s, c) = if odd { (cos, sin) } else { (sin, cos) };
-    (if (q == two) | (q == three) { -s } else { s }, if (q == one) | (q == two) { -c } else { c })
+    let (first, second, third) = (quarter == number(1.0), quarter == number(2.0), quarter == number(3.0));
+    let (s, c) = if first | third { (cos, sin) } else { (sin, cos) };
+    (if second | third { -s } else { s }, if first | second { -c } else { c })
 }
 
 /// Integers uniform in `low..high`, which must not be empty, as elements of `dtype`.

@@ -10,7 +10,7 @@ use super::strided::{In, Loop, Nest, Out, output};
 use super::threads::split;
 use crate::Result;
 use crate::array::Array;
-use crate::dtype::{Element, dispatch};
+use crate::dtype::dispatch;
 use crate::shape::{Shape, contiguous_strides, without_dim};
 
 /// `exp(x) / Σ exp(x)` along `dim`.
@@ -207,6 +207,7 @@ unsafe fn columns<T: Real, const WHAT: u8>(x: *const T, out: *mut T, w: usize, a
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dtype::Element;
     use crate::kernels::strided::testing::{at, indices, layouts, read};
 
     fn check<T: Element>(shape: &[usize], tolerance: f64) {

@@ -141,23 +141,23 @@ impl<const N: usize> Nest<N> {
         for (c, l) in counters.iter_mut().zip(&self.loops).rev() {
             *c = rest % l.size;
             rest /= l.size;
-            for k in 0..N {
-                at[k] += *c as isize * l.steps[k];
+            for (at, step) in at.iter_mut().zip(l.steps) {
+                *at += *c as isize * step;
             }
         }
         for i in range {
             f(i, at);
             for (c, l) in counters.iter_mut().zip(&self.loops).rev() {
                 *c += 1;
-                for k in 0..N {
-                    at[k] += l.steps[k];
+                for (at, step) in at.iter_mut().zip(l.steps) {
+                    *at += step;
                 }
                 if *c < l.size {
                     break;
                 }
                 *c = 0;
-                for k in 0..N {
-                    at[k] -= l.steps[k] * l.size as isize;
+                for (at, step) in at.iter_mut().zip(l.steps) {
+                    *at -= step * l.size as isize;
                 }
             }
         }

@@ -390,3 +390,54 @@ fn arithmetic_errors() -> Vec<ErrorSample> {
         }),
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    //! Where memory is reused; that the values are right is tested outside.
+
+    use super::*;
+
+    fn large() -> Tensor {
+        Tensor::full(&[10, 10], 2.0, DType::F64).unwrap()
+    }
+
+    fn address(x: &Tensor) -> usize {
+        x.concrete().as_ptr::<f64>() as usize
+    }
+
+    #[test]
+    fn operators_reuse_operands_that_nobody_else_holds() -> Result<()> {
+        let shared = large();
+        let row = Tensor::full(&[10], 3.0, DType::F64)?;
+        let at = |x: Tensor, f: fn(Tensor, &Tensor, &Tensor) -> Tensor| {
+            let before = address(&x);
+            let y = f(x, &shared, &row);
+            assert_eq!(y.shape(), [10, 10]);
+            (address(&y) == before, y.to_vec::<f64>().unwrap()[99])
+        };
+        assert_eq!(at(large(), |x, s, _| x * s), (true, 4.0));
+        assert_eq!(at(large(), |x, s, _| s - x), (true, 0.0));
+        assert_eq!(at(large(), |x, s, _| x + s.clone()), (true, 4.0));
+        assert_eq!(at(large(), |x, _, r| x / r), (true, 2.0 / 3.0));
+        assert_eq!(at(large(), |x, _, r| r - x), (true, 1.0));
+        assert_eq!(at(large(), |x, _, _| 1.0 - x * 3), (true, -5.0));
+        assert_eq!(at(large(), |x, _, _| -x), (true, -2.0));
+        assert_eq!(at(large(), |x, _, _| x.clone() + x), (false, 4.0));
+        assert_eq!(shared.to_vec::<f64>()?, [2.0; 100]);
+        Ok(())
+    }
+
+    #[test]
+    fn sums_reuse_either_term() -> Result<()> {
+        let (mut sum, term) = (large(), large());
+        let before = address(&sum);
+        add_assign(&mut sum, term.clone())?;
+        assert_eq!(address(&sum), before);
+        let other = sum.clone();
+        let before = address(&term);
+        add_assign(&mut sum, term)?;
+        assert_eq!(address(&sum), before);
+        assert_eq!((other.to_vec::<f64>()?[0], sum.to_vec::<f64>()?[0]), (4.0, 6.0));
+        Ok(())
+    }
+}

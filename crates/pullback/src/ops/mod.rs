@@ -30,6 +30,7 @@ mod unary;
 
 pub use join::{cat, stack};
 pub use loss::Reduction;
+pub use matmul::einsum;
 
 /// The tables of the families.
 static FAMILIES: &[&[table::OpInfo]] = &[

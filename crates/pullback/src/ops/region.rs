@@ -329,7 +329,7 @@ fn write_errors() -> Vec<ErrorSample> {
     vec![
         ErrorSample::new("index", ErrorKind::Index, "index_set: index 2 is out of range", move || a.index_set(2, 0.0)),
         ErrorSample::new("value", ErrorKind::Shape, "the selected part, f64[3] of f64[2,3], got f64[2]", move || {
-            b.index_set(0, &Tensor::from([1.0, 2.0]))
+            b.index_set(0, Tensor::from([1.0, 2.0]))
         }),
         ErrorSample::new("dtype", ErrorKind::Dtype, "can be stored in i32[2], got f32[]", move || c.index_set(0, 1.5)),
     ]

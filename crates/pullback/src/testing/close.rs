@@ -61,6 +61,11 @@ pub(super) fn distance(a: f64, b: f64, scale: f64) -> f64 {
     if d.is_nan() { f64::INFINITY } else { d }
 }
 
+/// True if an error is larger than allowed, or NaN.
+pub(super) fn exceeds(error: f64, tolerance: f64) -> bool {
+    error.is_nan() || error > tolerance
+}
+
 /// The largest difference between elements of two tensors of one type, relative to the larger of 1 and the size of
 /// the elements of `b`.
 fn tensor_error(a: &Tensor, b: &Tensor) -> Result<f64> {
@@ -138,8 +143,7 @@ pub(super) fn same(got: &Tensor, want: &Tensor, tolerance: f64, names: [&str; 2]
         fail!("{} is {}, but {} is {}", names[0], got.ty(), names[1], want.ty());
     }
     let error = tensor_error(got, want)?;
-    // Not `>`, which a NaN would pass.
-    if !(error <= tolerance) {
+    if exceeds(error, tolerance) {
         fail!("{} is {}, but {} is {} (error {error:.2e})", names[0], describe(got), names[1], describe(want));
     }
     Ok(())

@@ -32,8 +32,9 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// The result of `f`, and by how many bytes it raised what is allocated at most. Blocks that wait for reuse count.
+/// The result of `f`, and by how many bytes it raised what is allocated at most, blocks that wait for reuse among them.
 fn peak<R>(f: impl FnOnce() -> R) -> (R, usize) {
+    clear_cache();
     let before = HELD.load(Relaxed);
     PEAK.store(before, Relaxed);
     let result = f();
@@ -47,15 +48,9 @@ const MB: usize = 1 << 20;
 const SIDE: usize = 256;
 const MATRIX: usize = SIDE * SIDE * 8;
 
-/// How many matrices tensors hold: of the blocks that are allocated, some only wait for reuse, and asking for new ones
-/// until one is allocated shows how many those are.
+/// How many matrices tensors hold.
 fn matrices_held() -> usize {
-    let before = HELD.load(Relaxed) / MATRIX;
-    let mut taken = Vec::new();
-    while HELD.load(Relaxed) / MATRIX <= before {
-        taken.push(Tensor::full(&[SIDE, SIDE], 1, DType::F64).unwrap());
-    }
-    before + 1 - taken.len()
+    live_bytes() / MATRIX
 }
 
 #[test]

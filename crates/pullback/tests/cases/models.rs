@@ -155,7 +155,7 @@ fn c171_a_checker_names_what_is_wrong() {
     assert!(report.finding("jvp_matches_differences").is_none(), "{report}");
     assert!(report.finding("vmap_is_loop").is_none(), "{report}");
     let err = report.into_result().unwrap_err();
-    assert!(err.is_rule() && err.to_string().contains("function `Cube` violates: "), "{err}");
+    assert!(err.is_rule() && err.to_string().contains("function `Cube`: expected every property to hold"), "{err}");
     // A batching rule that is wrong for lanes along dim 1.
     let report = check_function(&Cube { wrong_lanes: true, ..Cube::default() }, &x).unwrap();
     assert!(report.finding("vmap_is_loop").is_some_and(|found| found.contains("Some(1)")), "{report}");

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use pullback::function::rules as batching;
+use pullback::random::Key;
 use pullback::*;
 
 use crate::{close, forward, iota, is, noise, ones, value, values, zeros};
@@ -57,6 +58,16 @@ fn c43_writing_a_mapped_value_into_a_buffer_made_in_the_lane() {
     is(&vmap(f)(&x).unwrap(), &[3, 2], &want);
     is(&grad(|x: &Tensor| vmap(f)(x)?.sum())(&x).unwrap(), &[3, 2], &want);
     is(&vmap(grad(|x: &Tensor| f(x)?.sum()))(&x).unwrap(), &[3, 2], &want);
+    // In place, which rebinds the buffer to a value that has lanes.
+    let inplace = |x: &Tensor| {
+        let mut buffer = x.zeros_like()?;
+        buffer.set_(0, x.i(0)?)?;
+        Ok(buffer)
+    };
+    is(&vmap(inplace)(&x).unwrap(), &[3, 2], &want);
+    is(&grad(|x: &Tensor| vmap(inplace)(x)?.sum())(&x).unwrap(), &[3, 2], &want);
+    is(&vmap(grad(|x: &Tensor| inplace(x)?.sum()))(&x).unwrap(), &[3, 2], &want);
+    is(&jacfwd(|x: &Tensor| vmap(inplace)(x)?.sum())(&x).unwrap(), &[3, 2], &want);
     // Adding works the same way, also where a buffer is shared by all lanes.
     let shared = ones(&[2]);
     let add = |x: &Tensor| shared.index_add(0, &Tensor::from(0i64), &x.select(0, 0)?);
@@ -176,6 +187,7 @@ fn c56_concatenating_mapped_and_unmapped_pieces() {
         (1..=6).flat_map(|k| (0..3).map(move |j| if (k - 1) % 3 == j { k as f64 } else { 0.0 })).collect();
     is(&vmap(diag)(&x).unwrap(), &[2, 3, 3], &want);
     is(&grad(|x: &Tensor| vmap(diag)(x)?.sum())(&x).unwrap(), &[2, 3], &[1.0; 6]);
+    is(&vmap(|s: &Tensor| s.diag_embed(0, 0, 1))(&x).unwrap(), &[2, 3, 3], &want);
     // Pieces with lanes in other places than the first, and without.
     let f = |x: &Vec<Tensor>| cat(&[&x[0], &x[1], &x[2]], -1);
     let args = [noise(&[2, 3, 4], 0.1), noise(&[2, 5], 0.2), noise(&[2, 1, 4], 0.3)];
@@ -222,6 +234,19 @@ fn c58_reductions_and_flattening_see_the_lane() {
     assert!(err.to_string().contains("dim 1 is out of range for f32[10]"), "{err}");
     let flat = vmap(|x: &Tensor| x.reshape(&[-1]))(&zeros(&[4, 2, 3])).unwrap();
     assert_eq!(flat.shape(), [4, 6]);
+    let flat = vmap(|x: &Tensor| x.flatten(0, -1))(&zeros(&[4, 2, 3])).unwrap();
+    assert_eq!(flat.shape(), [4, 6]);
+    for dim in [0, 1] {
+        let lanes = Vmap::new().in_dims(dim).out_dims(dim);
+        let shape = if dim == 0 { [2, 6] } else { [6, 2] };
+        let three = lanes.of(|x: &Tensor| x.split(2, 0))(&iota(&shape)).unwrap();
+        let part = [2, 2];
+        assert_eq!(three.iter().map(|t| t.shape().to_vec()).collect::<Vec<_>>(), vec![part.to_vec(); 3]);
+        let three = lanes.of(|x: &Tensor| x.chunk(3, -1))(&iota(&shape)).unwrap();
+        assert_eq!(three.len(), 3);
+        let third = if dim == 0 { [4.0, 5.0, 10.0, 11.0] } else { [8.0, 9.0, 10.0, 11.0] };
+        is(&three[2], &part, &third);
+    }
     for (dims, want) in [(0, [2, 12]), (1, [3, 8]), (2, [4, 6])] {
         let flat = Vmap::new().in_dims(dims).of(|x: &Tensor| x.reshape(&[-1]))(&zeros(&[2, 3, 4])).unwrap();
         assert_eq!(flat.shape(), want);
@@ -349,6 +374,12 @@ fn c64_nothing_is_mapped_but_the_number_of_lanes_is_given() {
     let err = Vmap::new().in_dims(none).of(|x: &Tensor| x.mul(2.0))(&ones(&[4])).unwrap_err();
     assert_eq!(err.kind(), ErrorKind::Arity);
     assert!(err.help().unwrap().contains("`batch_size`"), "{err}");
+    let draws = Vmap::new().in_dims(none).batch_size(5).randomness(Randomness::Different);
+    let five = draws.of(|x: &Tensor| x.add(Key::new(3).uniform(&[], DType::F64)?))(&Tensor::from(0.0)).unwrap();
+    let mut five = values(&five);
+    five.sort_by(f64::total_cmp);
+    assert_eq!(five.len(), 5);
+    assert!(five.windows(2).all(|w| w[0] < w[1]), "{five:?}");
     // Derivatives of the shared argument collect from every copy.
     let d = grad(|x: &Tensor| Vmap::new().in_dims(none).batch_size(5).of(|x: &Tensor| x.mul(x))(x)?.sum());
     assert_eq!(value(&d(&Tensor::from(3.0)).unwrap()), 30.0);
@@ -397,7 +428,7 @@ fn c65_no_lanes() {
 fn c66_lanes_without_dimensions_and_a_single_lane() {
     for n in [1, 3] {
         let x = iota(&[n]);
-        let same: [fn(&Tensor) -> Result<Tensor>; 8] = [
+        let same: [fn(&Tensor) -> Result<Tensor>; 12] = [
             Tensor::sum,
             Tensor::mean,
             Tensor::prod,
@@ -406,6 +437,10 @@ fn c66_lanes_without_dimensions_and_a_single_lane() {
             |x| x.sum_dims(&[], true),
             |x| x.logsumexp(&[], false),
             |x| x.reshape(&[]),
+            |x| x.roll(&[1], &[]),
+            |x| x.flip(&[]),
+            |x| x.squeeze_all(),
+            |x| x.i(()),
         ];
         for f in same {
             is(&vmap(f)(&x).unwrap(), &[n], &values(&x));
@@ -414,12 +449,17 @@ fn c66_lanes_without_dimensions_and_a_single_lane() {
         }
         // A dim that the lane does not have is not that of the batch.
         for dim in [0, -1] {
-            let err = vmap(|x: &Tensor| x.sum_dims(&[dim], false))(&x).unwrap_err();
-            let alone = Tensor::from(1.0).sum_dims(&[dim], false).unwrap_err();
-            assert_eq!((err.kind(), err.message()), (alone.kind(), alone.message()));
+            let all: [fn(&Tensor, isize) -> Result<Tensor>; 4] =
+                [|x, d| x.sum_dims(&[d], false), |x, d| x.roll(&[1], &[d]), |x, d| x.flip(&[d]), |x, d| x.select(d, 0)];
+            for f in all {
+                let err = vmap(|x: &Tensor| f(x, dim))(&x).unwrap_err();
+                let alone = f(&Tensor::from(1.0), dim).unwrap_err();
+                assert_eq!((err.kind(), err.message()), (alone.kind(), alone.message()));
+            }
         }
     }
     is(&jacrev(|x: &Tensor| x.sum())(&Tensor::from(2.0)).unwrap(), &[], &[1.0]);
+    is(&jacrev(|x: &Tensor| x.roll(&[1], &[]))(&Tensor::from(2.0)).unwrap(), &[], &[1.0]);
     // Size-one dims of lanes stay apart from a batch of one.
     for dim in 0..3 {
         law(|a| a[0].sum_dims(&[-1], true), &[noise(&[1, 1, 1], 0.3)], &[Some(dim)]);
@@ -436,6 +476,11 @@ fn c67_repeating_a_lane_to_a_higher_rank() {
     let want = [1.0, 2.0, 1.0, 2.0, 1.0, 2.0, 1.0, 2.0, 3.0, 4.0, 3.0, 4.0, 3.0, 4.0, 3.0, 4.0];
     is(&vmap(tiled)(&x).unwrap(), &[2, 2, 4], &want);
     is(&vmap(grad(|x: &Tensor| tiled(x)?.sum()))(&x).unwrap(), &[2, 2], &[4.0; 4]);
+    let repeated = |x: &Tensor| x.repeat(&[2, 2]);
+    is(&vmap(repeated)(&x).unwrap(), &[2, 2, 4], &want);
+    is(&vmap(grad(|x: &Tensor| repeated(x)?.sum()))(&x).unwrap(), &[2, 2], &[4.0; 4]);
+    law(|a| a[0].repeat(&[2, 1, 3]), &[noise(&[2, 4, 3], 0.3)], &[Some(1)]);
+    law(|a| a[0].repeat(&[2, 0]), &[noise(&[2, 4], 0.3)], &[Some(1)]);
 }
 
 /// One tensor of each dtype, with numbers that every dtype can hold.
@@ -498,6 +543,78 @@ fn c69_arguments_that_disagree_on_the_number_of_lanes() {
     );
     let err = vmap(|p: &Pair| p.a.mul(&p.b))(&Pair { a: zeros(&[1]), b: zeros(&[0]) }).unwrap_err();
     assert!(err.to_string().contains("argument.a has 1") && err.to_string().contains("argument.b has 0"), "{err}");
+}
+
+#[test]
+fn c72_lanes_share_random_numbers_only_if_told() {
+    let noisy = |x: &Tensor| x.add(Key::new(5).uniform(&[], DType::F64)?);
+    let x = zeros(&[5]);
+    let same = values(&Vmap::new().randomness(Randomness::Same).of(noisy)(&x).unwrap());
+    assert!(same.iter().all(|v| *v == same[0]));
+    let different = Vmap::new().randomness(Randomness::Different).of(noisy);
+    let first = values(&different(&x).unwrap());
+    for (k, v) in first.iter().enumerate() {
+        assert!(!first[..k].contains(v), "{first:?}");
+    }
+    assert_eq!(values(&different(&x).unwrap()), first);
+    let err = vmap(noisy)(&x).unwrap_err();
+    assert_eq!(err.kind(), ErrorKind::Randomness);
+    assert!(err.to_string().contains("Randomness::Different") && err.to_string().contains("Randomness::Same"), "{err}");
+    // Also for draws that no lane takes part in, and for those inside of derivatives and inner transforms.
+    let aside = |x: &Tensor| {
+        Key::new(1).normal(&[2], DType::F32)?;
+        Ok(x.clone())
+    };
+    assert_eq!(vmap(aside)(&x).unwrap_err().kind(), ErrorKind::Randomness);
+    assert_eq!(vmap(grad(noisy))(&x).unwrap_err().kind(), ErrorKind::Randomness);
+    let outer_same = Vmap::new().randomness(Randomness::Same).of(|x: &Tensor| vmap(noisy)(x));
+    assert_eq!(outer_same(&zeros(&[2, 5])).unwrap_err().kind(), ErrorKind::Randomness);
+    // A draw has no derivative, and the same key gives the same draw in every mode.
+    let scaled = |x: &Tensor| x.mul(Key::new(9).uniform(&[], DType::F64)?);
+    let u = value(&Key::new(9).uniform(&[], DType::F64).unwrap());
+    crate::every_nesting_of(scaled, 2.0, &[2.0 * u, u, 0.0], false);
+    let each = values(&Key::new(9).uniform(&[5], DType::F64).unwrap());
+    is(&Vmap::new().randomness(Randomness::Different).of(grad(scaled))(&ones(&[5])).unwrap(), &[5], &each);
+    // Jacobians are those of one run: all directions see the same numbers.
+    let vector = |x: &Tensor| x.mul(Key::new(9).uniform(&[3], DType::F64)?);
+    let (rev, fwd) = (jacrev(vector)(&ones(&[3])).unwrap(), jacfwd(vector)(&ones(&[3])).unwrap());
+    assert_eq!(values(&rev), values(&fwd));
+    let u = values(&Key::new(9).uniform(&[3], DType::F64).unwrap());
+    assert_eq!(values(&rev.diagonal(0, 0, 1).unwrap()), u);
+    // Nested: the outermost lanes come first.
+    let both = Vmap::new().randomness(Randomness::Different);
+    let nested = both.of(|x: &Tensor| both.of(noisy)(x))(&zeros(&[2, 3])).unwrap();
+    is(&nested, &[2, 3], &values(&Key::new(5).uniform(&[2, 3], DType::F64).unwrap()));
+    let turned = both.of(|x: &Tensor| both.of(noisy)(x))(&zeros(&[3, 2]).t().unwrap()).unwrap();
+    is(&turned, &[2, 3], &values(&nested));
+}
+
+#[test]
+fn c73_dropout_of_mapped_modules() {
+    let x = ones(&[1000]);
+    let dropped = |key: Key, randomness| {
+        let none: Option<usize> = None;
+        let modules = Vmap::new().in_dims(none).batch_size(4).randomness(randomness);
+        modules.of(move |x: &Tensor| key.dropout(x, 0.5))(&x).unwrap()
+    };
+    let rows = |t: &Tensor| values(t).chunks(1000).map(<[f64]>::to_vec).collect::<Vec<_>>();
+    let key = Key::new(11);
+    let split = rows(&dropped(key, Randomness::Different));
+    for (k, row) in split.iter().enumerate() {
+        assert!(!split[..k].contains(row));
+        assert!(row.iter().all(|v| *v == 0.0 || *v == 2.0));
+        let kept = row.iter().filter(|v| **v != 0.0).count();
+        assert!((440..=560).contains(&kept), "{kept}");
+    }
+    assert_eq!(rows(&dropped(key, Randomness::Different)), split);
+    assert_ne!(rows(&dropped(Key::new(12), Randomness::Different)), split);
+    let shared = rows(&dropped(key, Randomness::Same));
+    assert!(shared.iter().all(|row| *row == shared[0]));
+    // The gradient is that of the elements that stayed.
+    let none: Option<usize> = None;
+    let modules = Vmap::new().in_dims(none).batch_size(4).randomness(Randomness::Different);
+    let g = modules.of(grad(move |x: &Tensor| key.dropout(x, 0.5)?.sum()))(&x).unwrap();
+    assert_eq!(rows(&g), split);
 }
 
 #[test]

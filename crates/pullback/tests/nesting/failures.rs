@@ -2,7 +2,10 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use pullback::{Context, Cotangent, Error, ErrorKind, Function, Result, Tensor, grad, hessian, vmap};
+use pullback::random::Key;
+use pullback::{
+    Context, Cotangent, DType, Error, ErrorKind, Function, Randomness, Result, Tensor, Vmap, grad, hessian, vmap,
+};
 
 use super::functions::{Cube, SquareBackward};
 use super::modes::Mode::{Forward, Lanes, Reverse, Unmapped};
@@ -81,6 +84,14 @@ fn works() {
     // And no batch level is believed to be open: this call has no lanes.
     let (y, pull) = pullback::vjp(|x: &Tensor| SquareBackward.apply(x), &Tensor::from(3.0)).unwrap();
     assert_eq!((y.rank(), pull.call(&Tensor::from(1.0)).unwrap().rank()), (0, 0));
+    // No policy for random numbers is left: outside of all lanes they may be drawn, and have no lanes.
+    let numbers = Key::new(3).uniform(&[2], DType::F64).unwrap();
+    assert_eq!(numbers.shape(), [2]);
+    // Inside, each `vmap` has its own policy.
+    let draw = |_: &Tensor| Key::new(3).uniform(&[2], DType::F64);
+    assert_eq!(vmap(draw)(&xs).unwrap_err().kind(), ErrorKind::Randomness);
+    let same = Vmap::new().randomness(Randomness::Same).of(draw)(&xs).unwrap().to_vec::<f64>().unwrap();
+    assert_eq!(same, [numbers.to_vec::<f64>().unwrap(), numbers.to_vec::<f64>().unwrap()].concat());
 }
 
 /// Every nest of up to three transforms.
@@ -99,8 +110,6 @@ fn nests() -> Vec<Vec<Mode>> {
 
 #[test]
 fn errors_and_panics_leave_nothing_behind() {
-    let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|_| {}));
     let mut reached = 0;
     for modes in nests() {
         for place in [Place::Body, Place::Forward, Place::SetupContext, Place::Rule, Place::Vmap] {
@@ -111,7 +120,8 @@ fn errors_and_panics_leave_nothing_behind() {
                     faulty.visit(Place::Body)?;
                     Ok(y)
                 };
-                let outcome = catch_unwind(AssertUnwindSafe(|| apply(&f, &modes, &Tensor::from(2.0))));
+                let nest = || apply(&f, &modes, &Tensor::from(2.0));
+                let outcome = super::quietly(|| catch_unwind(AssertUnwindSafe(nest)));
                 match outcome {
                     // The nest does not reach this place.
                     Ok(Ok(_)) => continue,
@@ -127,8 +137,36 @@ fn errors_and_panics_leave_nothing_behind() {
             }
         }
     }
-    std::panic::set_hook(hook);
     assert!(reached > 400, "{reached}");
+}
+
+/// The same under policies for random numbers, nested in each other.
+#[test]
+fn policies_for_random_numbers_are_left_behind() {
+    let policies = [Randomness::Error, Randomness::Same, Randomness::Different];
+    let xs = Tensor::from([[1.0, 2.0], [3.0, 4.0]]);
+    for outer in policies {
+        for inner in policies {
+            for panics in [false, true] {
+                let faulty = Faulty { place: Place::Body, panics };
+                let draw = |x: &Tensor| {
+                    let y = x.add(&Key::new(1).uniform(&[], DType::F64)?)?;
+                    faulty.visit(Place::Body)?;
+                    Ok(y)
+                };
+                let row = |row: &Tensor| Vmap::new().randomness(inner).of(draw)(row);
+                let nest = || Vmap::new().randomness(outer).of(row)(&xs);
+                match super::quietly(|| catch_unwind(AssertUnwindSafe(nest))) {
+                    Ok(result) => {
+                        let kind = result.unwrap_err().kind();
+                        assert!(matches!(kind, ErrorKind::Randomness | ErrorKind::User), "{kind:?}");
+                    }
+                    Err(_) => assert!(panics),
+                }
+                works();
+            }
+        }
+    }
 }
 
 /// An error names the transforms it came through, the outermost first.

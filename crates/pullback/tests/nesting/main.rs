@@ -10,3 +10,8 @@ mod failures;
 mod functions;
 mod modes;
 mod threads;
+
+#[path = "../op_table/quiet.rs"]
+mod quiet;
+
+use quiet::quietly;

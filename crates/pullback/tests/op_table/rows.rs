@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
+use pullback::testing::properties;
 use pullback::testing::table::{Naive, OpInfo, Sample};
-use pullback::testing::{operations, properties};
-use pullback::{DType, ErrorKind, Tensor, jvp, vjp};
+use pullback::{DType, Error, ErrorKind, Tensor, grad, jvp, stack, vjp, vmap};
 
 use super::run::guarded;
 
@@ -127,6 +127,15 @@ fn kinks(op: &OpInfo) -> Outcome {
         let run = || -> pullback::Result<(Vec<f64>, Vec<f64>)> {
             let (y, pull) = vjp(call, &x)?;
             let reverse = pull.call(&Tensor::ones(y.shape(), y.dtype())?)?[0].to_vec::<f64>()?;
+            // Lanes follow the convention as well.
+            let lanes = vec![stack(&[&kink.input, &kink.input], 0)?];
+            for lane in
+                vmap(grad(|x: &Vec<Tensor>| call(x)?.sum()))(&lanes)?[0].to_vec::<f64>()?.chunks(reverse.len().max(1))
+            {
+                if !lane.iter().zip(&reverse).all(|(a, b)| a == b || (a.is_nan() && b.is_nan())) {
+                    return Err(Error::other(format!("{reverse:?} alone, {lane:?} as a lane")));
+                }
+            }
             let n = kink.input.numel();
             let forward = (0..n)
                 .map(|i| {
@@ -255,20 +264,6 @@ fn samples(op: &OpInfo) -> Outcome {
     for sample in &samples {
         if let Some((name, _)) = sample.expected_failures.iter().find(|(name, _)| !known.contains(name)) {
             return Err(format!("sample `{}` expects the failure of `{name}`, which is no property", sample.label));
-        }
-    }
-    Ok(())
-}
-
-/// No operation is declared twice, and each has a name and a documentation.
-pub fn names_are_unique() -> Outcome {
-    let mut seen = HashSet::new();
-    for op in operations() {
-        if !seen.insert(op.name) {
-            return Err(format!("`{}` is declared twice", op.name));
-        }
-        if op.name.is_empty() || op.doc.trim().is_empty() {
-            return Err(format!("`{}` has no documentation", op.name));
         }
     }
     Ok(())

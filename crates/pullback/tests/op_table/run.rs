@@ -1,10 +1,10 @@
 //! Running checks over samples.
 
-use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Once;
 
 use pullback::testing::table::{OpInfo, Sample};
+
+use super::quiet::quietly;
 
 /// Runs `f`, and turns a panic into a message.
 pub fn guarded<T>(f: impl FnOnce() -> T) -> Result<T, String> {
@@ -31,25 +31,4 @@ pub fn each_sample(property: &str, op: &OpInfo, check: impl Fn(&Sample) -> Resul
         }
     }
     if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
-}
-
-thread_local! {
-    static QUIET: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Runs `f` without printing the panics of this thread: whoever catches them reports them.
-pub fn quietly<R>(f: impl FnOnce() -> R) -> R {
-    static HOOK: Once = Once::new();
-    HOOK.call_once(|| {
-        let usual = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |info| {
-            if !QUIET.get() {
-                usual(info);
-            }
-        }));
-    });
-    let before = QUIET.replace(true);
-    let result = f();
-    QUIET.set(before);
-    result
 }

@@ -1,6 +1,8 @@
 //! Wrong batching rules.
 
 use pullback::function::rules;
+use pullback::testing::properties;
+use pullback::testing::table::Sample;
 use pullback::{Context, Cotangent, DType, Dims, Function, Result, Tensor, VmapInfo};
 
 use super::reports;
@@ -23,6 +25,8 @@ enum Wrong {
     Dtype,
     /// The result of the batched function does not depend on `b` any more, as far as derivatives are concerned.
     Detached,
+    /// The sums of the lanes promote the result, which the sum of one lane does not.
+    Promotes,
     /// A batch dim that does not exist.
     OutOfRange,
     /// The rule panics.
@@ -82,7 +86,7 @@ impl Function for Scaled {
             NoLanes => sums = sums.mul(sums.select(0, 0)?.div(sums.select(0, 0)?)?)?,
             _ => {}
         }
-        if a.dtype().is_float() {
+        if self.0 != Promotes {
             // The sum of a lane is 0-d and gives way to the dtype of `a`; here it has a dimension and would not.
             sums = sums.to_dtype(a.dtype())?;
         }
@@ -103,12 +107,12 @@ fn x() -> (Tensor, Tensor) {
 
 const LANES: &[&str] = &[
     "nested_vmap",
-    "vmap_keeps_dtypes",
     "vmap_of_grad",
     "grad_of_vmap",
     "vmap_of_jvp",
     "jvp_of_vmap",
     "vmap_of_second_order",
+    "grad_of_vmap_of_grad",
 ];
 
 #[test]
@@ -127,6 +131,19 @@ fn wrong_values() {
 fn wrong_derivatives_only() {
     let second = &["vmap_of_second_order", "vmap_of_grad", "vmap_of_jvp"];
     reports(&Scaled(Detached), &x(), &["grad_of_vmap", "jvp_of_vmap"], second);
+}
+
+/// These are not checked for users' functions, which need not take several dtypes.
+#[test]
+fn mixed_dtypes() {
+    let check = |name: &str, wrong: Wrong| {
+        let property = properties().iter().find(|p| p.name == name).expect("a property");
+        let (a, b) = x();
+        property.check(&Sample::one("sample", [a, b], move |x| Scaled(wrong).apply(&(x[0].clone(), x[1].clone()))))
+    };
+    assert!(check("vmap_keeps_dtypes", Promotes).unwrap_err().contains("the batched result is f64[2,3]"));
+    // The rule returns cotangents in the dtype of the output.
+    assert!(check("derivatives_keep_dtypes", Nothing).unwrap_err().contains("expected a cotangent of type f64[3]"));
 }
 
 /// The sine by raw data, with a batching rule of choice.

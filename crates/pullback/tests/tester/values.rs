@@ -6,7 +6,7 @@ use pullback::testing::properties;
 use pullback::testing::table::{Sample, sample_tensor};
 use pullback::{Result, Tensor};
 
-use super::run::quietly;
+use super::quiet::quietly;
 
 /// The names of the properties that a sample violates.
 fn violated(sample: &Sample) -> Vec<&'static str> {

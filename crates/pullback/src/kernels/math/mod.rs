@@ -70,7 +70,6 @@ pub(crate) trait Float:
 {
     const NAN: Self;
     const INFINITY: Self;
-    const EPSILON: Self;
     const PI: Self;
     /// What `PI` lacks.
     const PI_LOW: Self;
@@ -266,20 +265,6 @@ pub(crate) trait Float:
         if y == Self::ZERO || self == Self::ONE { Self::ONE } else { value }
     }
 
-    /// `self` to a whole power, by repeated squaring: for exponents known before a loop.
-    #[inline(always)]
-    fn powi(self, n: i32) -> Self {
-        let (mut base, mut rest, mut out) = (self, n.unsigned_abs(), Self::ONE);
-        while rest > 0 {
-            if rest & 1 == 1 {
-                out = out * base;
-            }
-            base = base * base;
-            rest >>= 1;
-        }
-        if n < 0 { Self::ONE / out } else { out }
-    }
-
     /// −1, 0 or 1; zeros keep their sign, and NaN stays.
     #[inline(always)]
     fn sign(self) -> Self {
@@ -302,12 +287,6 @@ pub(crate) trait Float:
     #[inline(always)]
     fn maximum(self, other: Self) -> Self {
         if self > other || self.is_nan() { self } else { other }
-    }
-
-    /// The smaller one; NaN if either is NaN.
-    #[inline(always)]
-    fn minimum(self, other: Self) -> Self {
-        if self < other || self.is_nan() { self } else { other }
     }
 }
 
@@ -389,7 +368,6 @@ macro_rules! float {
         impl Float for $t {
             const NAN: $t = $t::NAN;
             const INFINITY: $t = $t::INFINITY;
-            const EPSILON: $t = $t::EPSILON;
             const PI: $t = std::$t::consts::PI;
             const PI_LOW: $t = $pi_low;
             const LN_2: $t = std::$t::consts::LN_2;

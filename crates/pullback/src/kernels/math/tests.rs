@@ -269,7 +269,6 @@ fn powers() {
         let got = powi::<f64>(&x, n);
         for (&v, &y) in x.as_slice::<f64>().unwrap().iter().zip(got.as_slice::<f64>().unwrap()) {
             assert!(relative64(y, v.powi(n)) < 1e-15);
-            assert!(relative64(Float::powi(v, n), v.powi(n)) < 1e-15);
         }
     }
 }
@@ -299,9 +298,9 @@ fn atan2_and_hypot() {
 }
 
 #[test]
-fn maximum_and_minimum_keep_nan() {
+fn maximum_keeps_nan() {
     for (a, b) in [(1.0f32, f32::NAN), (f32::NAN, 1.0), (f32::NAN, f32::NAN)] {
-        assert!(Float::is_nan(Float::maximum(a, b)) && Float::is_nan(Float::minimum(a, b)));
+        assert!(Float::is_nan(Float::maximum(a, b)));
     }
-    assert_eq!((Float::maximum(1.0, 2.0), Float::minimum(1.0, 2.0)), (2.0, 1.0));
+    assert_eq!(Float::maximum(1.0, 2.0), 2.0);
 }

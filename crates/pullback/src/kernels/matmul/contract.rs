@@ -59,7 +59,13 @@ pub(crate) fn contract(a: Term<'_>, b: Term<'_>, out: &[u8]) -> Result<Array> {
     }
 }
 
-fn contract_as<T: Element>(a: Term<'_>, b: Term<'_>, out: &[u8], flops_per_nano: usize, kernel: Kernel<T>) -> Array {
+pub(super) fn contract_as<T: Element>(
+    a: Term<'_>,
+    b: Term<'_>,
+    out: &[u8],
+    flops_per_nano: usize,
+    kernel: Kernel<T>,
+) -> Array {
     let mut shape = Shape::new();
     let mut axes: SmallVec<[Loop<3>; 8]> = SmallVec::new();
     for &label in out {

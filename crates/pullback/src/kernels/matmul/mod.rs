@@ -71,7 +71,12 @@ impl<T: Element> Batch<'_, T> {
     /// Calls `f` with the addresses of the operands and the result of each product in `range`.
     #[inline(always)]
     fn each(self, range: Range<usize>, mut f: impl FnMut(*const T, *const T, *mut T)) {
-        self.nest.walk(range, |_, [a, b, c]| f(self.a.at(a), self.b.at(b), self.c.at(c as usize)));
+        // Inlined by force: a call here would leave the kernels outside the instruction set that they are built for.
+        self.nest.walk(
+            range,
+            #[inline(always)]
+            |_, [a, b, c]| f(self.a.at(a), self.b.at(b), self.c.at(c as usize)),
+        );
     }
 }
 

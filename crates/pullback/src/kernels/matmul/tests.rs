@@ -1,4 +1,4 @@
-use super::{Term, contract};
+use super::{Batch, Product, Term, contract};
 use crate::array::Array;
 use crate::dtype::Element;
 use crate::kernels::strided::testing::{at, indices, layouts, read};
@@ -199,4 +199,50 @@ fn contractions_of_every_order_agree_with_loops() {
             }
         }
     }
+}
+
+/// The products that a contraction of contiguous operands makes: how many, and their `m`, `k` and `n`.
+fn plan(a: (&[u8], &[usize]), b: (&[u8], &[usize]), out: &[u8]) -> [usize; 4] {
+    use std::cell::Cell;
+
+    thread_local! {
+        static SEEN: Cell<[usize; 4]> = const { Cell::new([0; 4]) };
+    }
+    unsafe fn record(batch: Batch<'_, f64>, range: std::ops::Range<usize>) {
+        let Product { m, k, n, .. } = batch.product;
+        SEEN.set([range.len(), m, k, n]);
+        // SAFETY: as for this function.
+        unsafe { super::floating(batch, range) }
+    }
+    let [x, y] = [a.1, b.1].map(|shape| Array::full(crate::Shape::from_slice(shape), 1f64));
+    super::contract::contract_as::<f64>(
+        Term { array: &x, labels: a.0 },
+        Term { array: &y, labels: b.0 },
+        out,
+        40,
+        record,
+    );
+    SEEN.get()
+}
+
+#[test]
+fn contractions_are_as_few_products_as_their_steps_allow() {
+    let (lanes, m, k, n) = (30, 4, 5, 6);
+    // A matrix times many vectors, in whichever operand the lanes are.
+    assert_eq!(plan((b"mk", &[m, k]), (b"Lk", &[lanes, k]), b"Lm"), [1, lanes, k, m]);
+    assert_eq!(plan((b"Lk", &[lanes, k]), (b"kn", &[k, n]), b"Ln"), [1, lanes, k, n]);
+    assert_eq!(plan((b"kL", &[k, lanes]), (b"kn", &[k, n]), b"Ln"), [1, lanes, k, n]);
+    // Lanes of matrices on the left are more rows, and in the transpose more to sum over.
+    assert_eq!(plan((b"Lmk", &[lanes, m, k]), (b"kn", &[k, n]), b"Lmn"), [1, lanes * m, k, n]);
+    assert_eq!(plan((b"Lmk", &[lanes, m, k]), (b"Lmn", &[lanes, m, n]), b"kn"), [1, k, lanes * m, n]);
+    assert_eq!(plan((b"Lmn", &[lanes, m, n]), (b"kn", &[k, n]), b"Lmk"), [1, lanes * m, n, k]);
+    // On the right they are more columns only where the result may have them so.
+    assert_eq!(plan((b"mk", &[m, k]), (b"Lnk", &[lanes, n, k]), b"mLn"), [1, m, k, lanes * n]);
+    assert_eq!(plan((b"mk", &[m, k]), (b"Lkn", &[lanes, k, n]), b"Lmn"), [lanes, m, k, n]);
+    // Lanes of both are as many products; of vectors, outer products.
+    assert_eq!(plan((b"Lmk", &[lanes, m, k]), (b"Lkn", &[lanes, k, n]), b"Lmn"), [lanes, m, k, n]);
+    assert_eq!(plan((b"Lm", &[lanes, m]), (b"Ln", &[lanes, n]), b"Lmn"), [lanes, m, 1, n]);
+    // Two lots of lanes.
+    assert_eq!(plan((b"MLk", &[2, lanes, k]), (b"kn", &[k, n]), b"MLn"), [1, 2 * lanes, k, n]);
+    assert_eq!(plan((b"LMk", &[lanes, 2, k]), (b"Lkn", &[lanes, k, n]), b"LMn"), [lanes, 2, k, n]);
 }

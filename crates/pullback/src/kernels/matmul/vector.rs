@@ -134,7 +134,7 @@ unsafe fn dot<S: Simd, T: Real, const R: usize, const V: usize>(
             let mut half = len / 2;
             while half > 0 {
                 for l in 0..half {
-                    lanes[l] = lanes[l] + lanes[l + half];
+                    lanes[l] += lanes[l + half];
                 }
                 half /= 2;
             }
@@ -269,8 +269,8 @@ unsafe fn write_past_caches<T: Real>(x: T, row: &[T], to: *mut T) {
         }
         for j in (head..head + body).step_by(side) {
             let mut part = [T::ZERO; 4];
-            for l in 0..side {
-                part[l] = x * *row.get_unchecked(j + l);
+            for (l, p) in part[..side].iter_mut().enumerate() {
+                *p = x * *row.get_unchecked(j + l);
             }
             #[cfg(target_arch = "x86_64")]
             std::arch::x86_64::_mm_stream_si128(

@@ -233,3 +233,37 @@ impl Op for Contract {
         Ok((smallvec![out], smallvec![Some(place)]))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lanes_lie_beside_what_makes_one_product_with_them() {
+        let place = |lhs: &[u8], rhs: &[u8], out: &[u8], left: Option<usize>, right: Option<usize>| {
+            let op = Spec { name: "test", lhs, rhs, bias: None, out }.owned();
+            let tensor = |labels: &[u8], dim: Option<usize>| {
+                Tensor::ones(&vec![2; labels.len() + usize::from(dim.is_some())], crate::DType::F64).unwrap()
+            };
+            let (x, y) = (tensor(lhs, left), tensor(rhs, right));
+            let info = VmapInfo::new(2, crate::Randomness::Error);
+            let (outs, dims) = op.vmap(&info, &[left, right], &[&x, &y]).unwrap();
+            assert_eq!(outs[0].rank(), out.len() + 1);
+            dims[0].unwrap()
+        };
+        // Rows of a matrix, whichever way it lies.
+        assert_eq!(place(b"mk", b"kn", b"mn", Some(0), None), 0);
+        assert_eq!(place(b"mk", b"kn", b"mn", Some(1), None), 1);
+        assert_eq!(place(b"mk", b"kn", b"mn", Some(2), None), 0);
+        // Columns.
+        assert_eq!(place(b"mk", b"kn", b"mn", None, Some(2)), 2);
+        assert_eq!(place(b"mk", b"kn", b"mn", None, Some(1)), 1);
+        assert_eq!(place(b"mk", b"kn", b"mn", None, Some(0)), 0);
+        // The weights of an ensemble.
+        assert_eq!(place(b"ni", b"oi", b"no", None, Some(0)), 1);
+        // A vector has rows or columns only with its lanes.
+        assert_eq!(place(b"mk", b"k", b"m", None, Some(0)), 0);
+        assert_eq!(place(b"k", b"kn", b"n", Some(1), None), 0);
+        assert_eq!(place(b"mk", b"kn", b"mn", Some(2), Some(1)), 0);
+    }
+}

@@ -1,6 +1,7 @@
 //! Matrix products, and the linear layer.
 
 mod contract;
+mod equation;
 mod samples;
 
 use contract::{Labels, Spec};
@@ -120,6 +121,49 @@ ops! { OPS;
     fn linear(&self, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> = linear {
         samples: samples::linear, errors: samples::linear_errors
     };
+
+    /// The sum of products that an equation of letters describes.
+    ///
+    /// Each operand has a letter for each dimension; operands are separated by commas. Letters after `->` are the
+    /// dimensions of the result, in this order; over all others the product of the operands is summed. A letter that an
+    /// operand has twice stands for its diagonal. `...` stands for any further dimensions. Without `->`, the result has
+    /// what `...` stands for, then every letter that occurs once, in alphabetical order.
+    ///
+    /// # Shapes
+    /// A letter has the same size wherever it occurs; sizes of 1, and dimensions under `...`, broadcast.
+    ///
+    /// # Dtypes
+    /// All but `bool`, promoted by the table of [`DType`]. Integers wrap on overflow.
+    ///
+    /// # Derivative
+    /// Linear in each operand: the cotangent takes the place of the operand in the product.
+    ///
+    /// # Errors
+    /// `Arity` if the number of operands does not fit; `Shape` if numbers of dimensions or sizes do not; `Value` for an
+    /// equation that makes no sense; `Dtype` for bools.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::{Tensor, einsum};
+    /// let x = Tensor::from([[1, 2], [3, 4]]);
+    /// assert_eq!(einsum("ij,ik->jk", &[&x, &x])?.to_vec::<i32>()?, [10, 14, 14, 20]);
+    /// assert_eq!(einsum("ii->", &[&x])?.item::<i32>()?, 5);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    ///
+    /// # Source
+    /// The notation is that of NumPy's `einsum`. Products are taken from left to right.
+    free fn einsum(equation: &str, operands: &[&Tensor]) -> Result<Tensor> = equation::einstein_sum {
+        samples: equation::samples, errors: equation::errors
+    };
+}
+
+/// An error unless all are numbers.
+fn check_numbers(op: &str, tensors: &[&Tensor]) -> Result<()> {
+    match tensors.iter().find(|t| t.dtype() == DType::Bool) {
+        Some(t) => bail!(Dtype, "{op}: expected numbers, got {}", t.ty(); help = "convert with `to_dtype`"),
+        None => Ok(()),
+    }
 }
 
 /// A product without leading dimensions, by the labels of the operands and the result.
@@ -149,10 +193,7 @@ fn matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 /// Applies a product to tensors whose sizes fit.
 #[inline]
 fn product(spec: &Spec<'_>, a: &Tensor, b: &Tensor) -> Result<Tensor> {
-    if a.dtype() == DType::Bool || b.dtype() == DType::Bool {
-        bail!(Dtype, "{}: expected numbers, got lhs {} and rhs {}", spec.name, a.ty(), b.ty(); help = "convert with \
-            `to_dtype`");
-    }
+    check_numbers(spec.name, &[a, b])?;
     with_common_dtype(a, b, false, |a, b| spec.apply(a, b, None))
 }
 
@@ -257,9 +298,7 @@ fn linear(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> 
         );
     }
     let dtype = bias.into_iter().fold(x.dtype().promote(weight.dtype()), |dtype, bias| dtype.promote(bias.dtype()));
-    if let Some(t) = [Some(x), Some(weight), bias].into_iter().flatten().find(|t| t.dtype() == DType::Bool) {
-        bail!(Dtype, "linear: expected numbers, got {}", t.ty(); help = "convert with `to_dtype`");
-    }
+    check_numbers("linear", &[x, weight, bias.unwrap_or(x)])?;
     let lead = x.rank() - 1;
     if lead > usize::from(LAST_LEAD) {
         bail!(Shape, "linear: expected at most {LAST_LEAD} leading dimensions, got {lead}");

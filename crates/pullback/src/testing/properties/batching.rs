@@ -15,6 +15,9 @@ const NAMES: [&str; 2] = ["the batched result", "the stacked results of the lane
 /// Which values have lanes, and where.
 type Placing = Vec<Option<usize>>;
 
+/// A function of the inputs and of other values, such as cotangents.
+type Joint<'a> = &'a dyn Fn(&[Tensor], &[Tensor]) -> Result<Vec<Tensor>>;
+
 /// Sets of `n` values: all of them for small `n`, else those of one or all but one, and the full set.
 fn subsets(n: usize) -> Vec<Vec<bool>> {
     if n <= 4 {
@@ -28,24 +31,17 @@ fn subsets(n: usize) -> Vec<Vec<bool>> {
     out
 }
 
-/// Where the lanes of a set of values may lie: in front, at the back, and in different places.
+/// Where the lanes of a set of values may lie: at every place that the values have, at the same place in all of them
+/// as far as their ranks allow, at the back of each, and at different places.
 fn placings(set: &[bool], values: &[Tensor]) -> Vec<Placing> {
-    let mut out: Vec<Placing> = Vec::new();
-    for style in 0..3 {
-        let placing: Placing = set
-            .iter()
-            .zip(values)
-            .enumerate()
-            .map(|(k, (&batched, t))| {
-                batched.then(|| match style {
-                    0 => 0,
-                    1 => t.rank(),
-                    _ => (k + 1) % (t.rank() + 1),
-                })
-            })
-            .collect();
-        if !out.contains(&placing) {
-            out.push(placing);
+    let highest = values.iter().zip(set).filter(|(_, batched)| **batched).map(|(t, _)| t.rank()).max().unwrap_or(0);
+    let place = |at: &dyn Fn(usize, usize) -> usize| -> Placing {
+        set.iter().zip(values).enumerate().map(|(k, (&b, t))| b.then(|| at(k, t.rank()))).collect()
+    };
+    let mut out: Vec<Placing> = (0..=highest).map(|dim| place(&|_, rank| dim.min(rank))).collect();
+    for other in [place(&|_, rank| rank), place(&|k, rank| (k + 1) % (rank + 1)), place(&|k, rank| k % (rank + 1))] {
+        if !out.contains(&other) {
+            out.push(other);
         }
     }
     out
@@ -227,11 +223,7 @@ fn joint_lanes(
 }
 
 /// Fails unless `vmap` of `f`, a function of the inputs and other values, is the loop.
-fn joint_is_loop(
-    sample: &Sample,
-    f: &dyn Fn(&[Tensor], &[Tensor]) -> Result<Vec<Tensor>>,
-    more: &dyn Fn(u64) -> Result<Vec<Tensor>>,
-) -> Outcome {
+fn joint_is_loop(sample: &Sample, f: Joint<'_>, more: &dyn Fn(u64) -> Result<Vec<Tensor>>) -> Outcome {
     let n = sample.inputs.len();
     let f = |x: &[Tensor]| f(&x[..n], &x[n..]);
     let others = more(100)?;
@@ -401,4 +393,15 @@ pub(super) fn vmap_of_second_order(sample: &Sample) -> Outcome {
         fail!("nothing to differentiate");
     }
     Ok(())
+}
+
+pub(super) fn grad_of_vmap_of_grad(sample: &Sample) -> Outcome {
+    let cotangents = Part::of(sample)?.cotangents(1)?;
+    let own = sample.clone();
+    let mut gradient = sample.clone();
+    gradient.call = std::sync::Arc::new(move |x: &[Tensor]| {
+        Part::of(&own).map_err(|f| crate::Error::new(crate::ErrorKind::Rule, f.0))?.vjp(x, &cotangents)
+    });
+    grad_of_vmap(&gradient).at("reverse mode")?;
+    jvp_of_vmap(&gradient).at("forward mode")
 }

@@ -1,7 +1,7 @@
 //! Properties of first and second derivatives.
 
 use super::Part;
-use crate::testing::close::{At, Failure, Outcome, all_same, distance, fail, inner, values};
+use crate::testing::close::{At, Failure, Outcome, all_same, distance, exceeds, fail, inner, values};
 use crate::testing::numeric_jvp;
 use crate::testing::table::Sample;
 use crate::{DType, Result, Tensor, grad, jacfwd, jacrev, jvp, vjp};
@@ -33,14 +33,13 @@ fn matches_differences(got: &[Tensor], numeric: &(Vec<Tensor>, Vec<Tensor>)) -> 
         let (got, want, error) = (values(got)?, values(want)?, values(error)?);
         for (i, ((a, n), e)) in got.iter().zip(want).zip(error).enumerate() {
             let scale = n.abs().max(1.0);
-            // Not `>`, which a NaN would pass.
-            if !(e / scale <= 1e-5) {
+            if exceeds(e / scale, 1e-5) {
                 fail!(
                     "tensor {k}, element {i}: differences do not converge (error {e:.1e}), and the rule gives {a}; \
                     the sample may lie on a kink, a pole or an edge of the domain"
                 );
             }
-            if !((a - n).abs() <= 1e-8 * scale + 20.0 * e) {
+            if exceeds((a - n).abs(), 1e-8 * scale + 20.0 * e) {
                 fail!("tensor {k}, element {i}: the rule gives {a}, differences give {n} (error {e:.1e})");
             }
         }
@@ -61,7 +60,7 @@ pub(super) fn jvp_matches_differences(sample: &Sample) -> Outcome {
 
 /// Fails unless two inner products agree.
 fn same_product((a, size_a): (f64, f64), (b, size_b): (f64, f64), names: [&str; 2]) -> Outcome {
-    if !(distance(a, b, size_a.max(size_b).max(1e-3)) <= TOLERANCE) {
+    if exceeds(distance(a, b, size_a.max(size_b).max(1e-3)), TOLERANCE) {
         fail!("{} is {a}, but {} is {b}", names[0], names[1]);
     }
     Ok(())
@@ -165,7 +164,7 @@ pub(super) fn jacobians_agree(sample: &Sample) -> Outcome {
                 let got = flat
                     .select(0, row as isize)?
                     .reshape(&want.shape().iter().map(|&s| s as isize).collect::<Vec<_>>())?;
-                all_same(&[got], &[want.clone()], TOLERANCE, ["a row of jacrev", "the pullback"])?;
+                all_same(&[got], std::slice::from_ref(want), TOLERANCE, ["a row of jacrev", "the pullback"])?;
             }
         }
     }
@@ -247,4 +246,42 @@ pub(super) fn second_order(sample: &Sample) -> Outcome {
         }
     }
     Ok(())
+}
+
+pub(super) fn third_order(sample: &Sample) -> Outcome {
+    let part = Part::of(sample)?;
+    let phi = Scalar::of(&part)?;
+    let x = part.pick(&sample.inputs);
+    let along: Vec<Vec<Tensor>> = (21..24).map(|seed| part.tangents(seed)).collect::<Result<_>>()?;
+    let at = |x: &Vec<Tensor>| phi.eval(&sample.inputs, x);
+    let numeric = numeric_jvp(|x: &Vec<Tensor>| mixed(&at, &[true, false], &along, x), &x, &along[2])?;
+    let (want, error) = (numeric.0.item::<f64>()?, numeric.1.item::<f64>()?);
+    let mut first = None;
+    for bits in 0..8 {
+        let modes = [bits & 1 == 1, bits & 2 == 2, bits & 4 == 4];
+        let names = modes.map(|reverse| if reverse { "reverse" } else { "forward" }).join(" in ");
+        let got = mixed(&at, &modes, &along, &x).at(&names)?.item::<f64>()?;
+        let scale = got.abs().max(1.0);
+        if exceeds((got - want).abs(), 1e-8 * scale + 20.0 * error) {
+            fail!("{names}: {got}, and differences give {want} (error {error:.1e})");
+        }
+        let first = *first.get_or_insert(got);
+        if exceeds((got - first).abs(), 1e-9 * scale) {
+            fail!("{names}: {got}, and forward in forward in forward {first}");
+        }
+    }
+    Ok(())
+}
+
+/// The derivative of `f` along one direction after the other, each in reverse or in forward mode, the innermost first.
+fn mixed(
+    f: &dyn Fn(&Vec<Tensor>) -> Result<Tensor>,
+    reverse: &[bool],
+    along: &[Vec<Tensor>],
+    x: &Vec<Tensor>,
+) -> Result<Tensor> {
+    let Some((&last, before)) = reverse.split_last() else { return f(x) };
+    let inner = |x: &Vec<Tensor>| mixed(f, before, along, x);
+    let v = &along[before.len()];
+    if last { dot(&grad(inner)(x)?, v) } else { Ok(jvp(inner, x, v)?.1) }
 }

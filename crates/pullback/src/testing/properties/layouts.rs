@@ -63,8 +63,11 @@ fn with(list: &[Tensor], k: usize, t: &Tensor) -> Vec<Tensor> {
     list
 }
 
+/// What was done, the list that results, and the list that it must be like.
+type Moved = (String, Vec<Tensor>, Vec<Tensor>);
+
 /// Every list that differs from `list` in the places of its elements only, with the list it must be like.
-fn lists(list: &[Tensor], what: &str) -> Result<Vec<(String, Vec<Tensor>, Vec<Tensor>)>> {
+fn lists(list: &[Tensor], what: &str) -> Result<Vec<Moved>> {
     let mut out = Vec::new();
     for (k, t) in list.iter().enumerate() {
         for (name, variant) in variants(t)? {

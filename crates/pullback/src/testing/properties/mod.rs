@@ -24,6 +24,8 @@ pub struct Property {
     pub derivatives: bool,
     /// Whether it is about `vmap`.
     pub batching: bool,
+    /// Whether it calls the operation with inputs of several dtypes, which a user's function need not take.
+    pub mixed_dtypes: bool,
     check: fn(&Sample) -> Outcome,
 }
 
@@ -55,46 +57,59 @@ pub fn properties() -> &'static [Property] {
     PROPERTIES
 }
 
-/// Writes the table of properties from their functions and sentences.
+// The words of the table.
+const CALLS: bool = false;
+const DERIVATIVES: bool = true;
+const ALIKE: bool = false;
+const MIXED: bool = true;
+const ALONE: bool = false;
+const LANES: bool = true;
+
+/// Writes the table of properties from their sentences, what they are about (calls or derivatives, inputs of alike or
+/// mixed dtypes) and their functions.
 macro_rules! table {
-    ($($module:ident { $($about:literal $derivatives:literal $name:ident;)* })*) => {
+    ($($module:ident $batching:ident { $($about:literal $of:ident $dtypes:ident $name:ident;)* })*) => {
         static PROPERTIES: &[Property] = &[$($(Property {
             name: stringify!($name),
             about: $about,
-            derivatives: $derivatives,
-            batching: matches!(stringify!($module).as_bytes(), b"batching"),
+            derivatives: $of,
+            batching: $batching,
+            mixed_dtypes: $dtypes,
             check: $module::$name,
         }),*),*];
     };
 }
 table! {
-    values {
-        "calls and derivatives are the same every time" false repeats_exactly;
-        "no call changes its inputs, or results that somebody holds" false inputs_unchanged;
-        "in f32 everything is what it is in f64, up to rounding, and has dtype f32" false f32_agrees_with_f64;
+    values ALONE {
+        "calls and derivatives are the same every time" CALLS ALIKE repeats_exactly;
+        "no call changes its inputs, or results that somebody holds" CALLS ALIKE inputs_unchanged;
+        "in f32 everything is what it is in f64, up to rounding, and has dtype f32" CALLS ALIKE f32_agrees_with_f64;
+        "with inputs in f32 and f64, each derivative has the dtype of its value" DERIVATIVES MIXED derivatives_keep_dtypes;
     }
-    layouts {
-        "views, steps, reversals and repetitions in memory change nothing" false layouts;
-        "nor do they change derivatives" true layouts_of_derivatives;
+    layouts ALONE {
+        "views, steps, reversals and repetitions in memory change nothing" CALLS ALIKE layouts;
+        "nor do they change derivatives" DERIVATIVES ALIKE layouts_of_derivatives;
     }
-    derivatives {
-        "every rule exists and returns what it must" true rules_fit;
-        "forward mode agrees with central differences" true jvp_matches_differences;
-        "reverse mode is the transpose of forward mode" true vjp_is_transpose_of_jvp;
-        "both rules are linear in what they are given" true rules_are_linear;
-        "derivatives by one input, or of one output, are parts of the whole" true parts_agree;
-        "`jacrev`, `jacfwd` and single cotangents give one Jacobian" true jacobians_agree;
-        "second derivatives agree in all four nestings and with differences" true second_order;
+    derivatives ALONE {
+        "every rule exists and returns what it must" DERIVATIVES ALIKE rules_fit;
+        "forward mode agrees with central differences" DERIVATIVES ALIKE jvp_matches_differences;
+        "reverse mode is the transpose of forward mode" DERIVATIVES ALIKE vjp_is_transpose_of_jvp;
+        "both rules are linear in what they are given" DERIVATIVES ALIKE rules_are_linear;
+        "derivatives by one input, or of one output, are parts of the whole" DERIVATIVES ALIKE parts_agree;
+        "`jacrev`, `jacfwd` and single cotangents give one Jacobian" DERIVATIVES ALIKE jacobians_agree;
+        "second derivatives agree in all four nestings and with differences" DERIVATIVES ALIKE second_order;
+        "third derivatives agree in all eight nestings and with differences" DERIVATIVES ALIKE third_order;
     }
-    batching {
-        "`vmap` gives what a loop over the lanes gives" false vmap_is_loop;
-        "and with the dtypes of the loop when the inputs have several" false vmap_keeps_dtypes;
-        "`vmap` in `vmap` gives what two loops give" false nested_vmap;
-        "`vmap` of reverse mode gives what a loop gives" true vmap_of_grad;
-        "reverse mode through `vmap` gives the gradients of the lanes" true grad_of_vmap;
-        "`vmap` of forward mode gives what a loop gives" true vmap_of_jvp;
-        "forward mode through `vmap` gives the tangents of the lanes" true jvp_of_vmap;
-        "`vmap` of second derivatives gives what a loop gives, in all four nestings" true vmap_of_second_order;
+    batching LANES {
+        "`vmap` gives what a loop over the lanes gives" CALLS ALIKE vmap_is_loop;
+        "and with the dtypes of the loop when the inputs have several" CALLS MIXED vmap_keeps_dtypes;
+        "`vmap` in `vmap` gives what two loops give" CALLS ALIKE nested_vmap;
+        "`vmap` of reverse mode gives what a loop gives" DERIVATIVES ALIKE vmap_of_grad;
+        "reverse mode through `vmap` gives the gradients of the lanes" DERIVATIVES ALIKE grad_of_vmap;
+        "`vmap` of forward mode gives what a loop gives" DERIVATIVES ALIKE vmap_of_jvp;
+        "forward mode through `vmap` gives the tangents of the lanes" DERIVATIVES ALIKE jvp_of_vmap;
+        "`vmap` of second derivatives gives what a loop gives, in all four nestings" DERIVATIVES ALIKE vmap_of_second_order;
+        "derivatives through `vmap` of reverse mode are those of the lanes" DERIVATIVES ALIKE grad_of_vmap_of_grad;
     }
 }
 
@@ -115,11 +130,16 @@ impl<'a> Part<'a> {
     }
 
     fn with_dtype(sample: &'a Sample, dtype: DType) -> std::result::Result<Part<'a>, Failure> {
-        let which: Vec<usize> = (0..sample.inputs.len()).filter(|&k| sample.inputs[k].dtype() == dtype).collect();
+        let which = (0..sample.inputs.len()).filter(|&k| sample.inputs[k].dtype() == dtype).collect();
+        Part::by(sample, which)
+    }
+
+    /// With respect to inputs of choice.
+    fn by(sample: &'a Sample, which: Vec<usize>) -> std::result::Result<Part<'a>, Failure> {
         let all = (sample.call)(&sample.inputs)?;
         let outs: Vec<usize> = (0..all.len()).filter(|&k| all[k].dtype().is_float()).collect();
         if which.is_empty() || outs.is_empty() {
-            fail!("a differentiable sample needs an {dtype} input and a floating output");
+            fail!("a differentiable sample needs a floating input and a floating output");
         }
         let y = outs.iter().map(|&k| all[k].clone()).collect();
         Ok(Part { sample, which, outs, y })

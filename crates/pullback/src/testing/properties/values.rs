@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::Part;
-use crate::testing::close::{At, Outcome, all_same, describe, fail, magnitude, values};
+use crate::testing::close::{At, Outcome, all_same, describe, distance, exceeds, fail, magnitude, values};
 use crate::testing::lanes::fresh;
 use crate::testing::table::Sample;
 use crate::{DType, Result, Tensor, vjp, vmap};
@@ -93,6 +93,44 @@ fn rounded(sample: &Sample) -> Result<(Sample, Sample)> {
     Ok((single, double))
 }
 
+pub(super) fn derivatives_keep_dtypes(sample: &Sample) -> Outcome {
+    let floats: Vec<usize> = (0..sample.inputs.len()).filter(|&k| sample.inputs[k].dtype() == DType::F64).collect();
+    for &k in floats.iter().filter(|_| floats.len() > 1 && !sample.fixed_dtype) {
+        let (mut mixed, mut double) = (sample.clone(), sample.clone());
+        mixed.inputs[k] = sample.inputs[k].to_dtype(DType::F32)?;
+        double.inputs[k] = mixed.inputs[k].to_dtype(DType::F64)?;
+        match (sample.call)(&mixed.inputs) {
+            Ok(_) => {}
+            // Which dtypes an operation takes is not the question here.
+            Err(e) if e.is_dtype() => continue,
+            Err(e) => return Err(e.into()),
+        }
+        let (part, whole) = (Part::by(&mixed, floats.clone())?, Part::of(&double)?);
+        let like = |list: Vec<Tensor>, types: &[Tensor]| -> Result<Vec<Tensor>> {
+            list.iter().zip(types).map(|(t, of)| t.to_dtype(of.dtype())).collect()
+        };
+        let place = format!("input {k} in f32");
+        let g = like(whole.cotangents(1)?, &part.y)?;
+        let want = whole.vjp(&double.inputs, &like(g.clone(), &whole.y)?)?;
+        close_in_own_dtype(&part.vjp(&mixed.inputs, &g)?, &want, &part.pick(&mixed.inputs))
+            .at("reverse mode")
+            .at(&place)?;
+        let t = like(whole.tangents(2)?, &part.pick(&mixed.inputs))?;
+        let want = whole.jvp(&double.inputs, &like(t.clone(), &whole.pick(&double.inputs))?)?;
+        close_in_own_dtype(&part.jvp(&mixed.inputs, &t)?, &want, &part.y).at("forward mode").at(&place)?;
+    }
+    Ok(())
+}
+
+/// Fails unless each tensor has the type of another one, and about the values of a third.
+fn close_in_own_dtype(got: &[Tensor], want: &[Tensor], types: &[Tensor]) -> Outcome {
+    for (k, ((g, w), of)) in got.iter().zip(want).zip(types).enumerate() {
+        let w = w.to_dtype(of.dtype())?;
+        crate::testing::close::same(g, &w, 2e-4, ["the derivative", "that in f64"]).at(format_args!("tensor {k}"))?;
+    }
+    Ok(())
+}
+
 fn agree_in_f32(single: &[Tensor], double: &[Tensor], fixed_dtype: bool, tolerance: f64) -> Outcome {
     if single.len() != double.len() {
         fail!("{} results in f32, {} in f64", single.len(), double.len());
@@ -105,8 +143,8 @@ fn agree_in_f32(single: &[Tensor], double: &[Tensor], fixed_dtype: bool, toleran
         let (a, b) = (values(s)?, values(d)?);
         let scale = magnitude(&b).max(1.0);
         for (x, y) in a.iter().zip(&b) {
-            // Not `>`, which a NaN would pass.
-            if !(crate::testing::close::distance(*x, *y, scale) <= tolerance) && y.abs() < 1e38 {
+            let too_large = y.is_finite() && y.abs() > f64::from(f32::MAX);
+            if exceeds(distance(*x, *y, scale), tolerance) && !too_large {
                 fail!("result {k} is {} in f32 and {} in f64", describe(s), describe(d));
             }
         }

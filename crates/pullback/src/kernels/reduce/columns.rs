@@ -1,0 +1,231 @@
+//! Reductions whose results lie side by side in the input: whole rows are joined.
+
+use std::ops::Range;
+
+use super::{Monoid, Plan};
+use crate::dtype::Element;
+use crate::kernels::simd::vectorize_floats;
+use crate::kernels::strided::{Loop, Nest, Out};
+use crate::kernels::threads::split;
+
+/// Columns that are accumulated side by side.
+const WIDTH: usize = 1024;
+/// Rows that are accumulated before a pairwise step.
+const ROWS: usize = 64;
+
+/// Whether a row of `width` neighbours is long enough, or can be made so, to accumulate rows instead of columns.
+pub(super) fn worth_columns(reduced: &Nest<1>, width: usize) -> bool {
+    width >= 8 || fold_of(reduced, width) > 1
+}
+
+/// How many rows of `width` that follow each other without a gap are treated as one wide row.
+fn fold_of(reduced: &Nest<1>, width: usize) -> usize {
+    match reduced.loops.last() {
+        Some(l) if l.steps[0] == width as isize && width <= WIDTH / 8 && l.size >= 16 => {
+            (WIDTH / width).min(l.size / 8)
+        }
+        _ => 1,
+    }
+}
+
+/// Neighbouring results side by side: rows of `x` are added up.
+pub(super) fn columns<T: Element, M: Monoid<T>>(plan: &Plan<T>, vector: usize, out: Out<M::Acc>) {
+    let Plan { x, reduced, pieces, results, .. } = plan;
+    let mut outer = plan.kept.clone();
+    let Loop { size: width, steps: [_, out_step] } = outer.loops.remove(vector);
+    let chunks = width.div_ceil(WIDTH);
+    let units = outer.len() * chunks;
+    // A few rows need no tower, and are joined where the results belong if those are neighbours.
+    let direct = *pieces == 1 && out_step == 1 && reduced.len() <= ROWS && fold_of(reduced, width) == 1;
+    split(units * pieces, 1, plan.nanos, |range: Range<usize>| {
+        let mut scratch = Scratch::<M::Acc>::default();
+        for unit in range {
+            let (piece, unit) = (unit / units, unit % units);
+            let (nest, base) = plan.piece(piece);
+            let (group, chunk) = (unit / chunks, unit % chunks);
+            let (start, w) = (chunk * WIDTH, WIDTH.min(width - chunk * WIDTH));
+            outer.walk(group..group + 1, |_, [at, o]| {
+                vectorize_floats::<T, _>(
+                    #[inline(always)]
+                    || {
+                        let from = x.at(base + at + start as isize);
+                        if direct {
+                            // SAFETY: the columns from `start` on are columns of `x`, and these results are ours.
+                            unsafe { few_rows::<T, M>(from, w, &nest, 0..nest.len(), out.at(o as usize + start)) };
+                            return;
+                        }
+                        // SAFETY: as above.
+                        unsafe { column_block::<T, M>(from, w, &nest, &mut scratch) };
+                        for (j, &a) in scratch.total.iter().enumerate() {
+                            let to = o + (start + j) as isize * out_step;
+                            // SAFETY: result `to` of this piece is ours.
+                            unsafe { *out.at(piece * results).wrapping_offset(to) = a };
+                        }
+                    },
+                );
+            });
+        }
+    });
+}
+
+/// The rows in which columns are accumulated, kept between blocks so that they are allocated once.
+#[derive(Default)]
+struct Scratch<A> {
+    total: Vec<A>,
+    acc: Vec<A>,
+    levels: Vec<Vec<A>>,
+}
+
+/// Leaves the joins of `w` neighbouring columns over all passes of `nest` in `scratch.total`.
+///
+/// # Safety
+/// `w` elements from every offset of `nest` on must be valid.
+#[inline(always)]
+unsafe fn column_block<T: Element, M: Monoid<T>>(x: *const T, w: usize, nest: &Nest<1>, scratch: &mut Scratch<M::Acc>) {
+    let fold = fold_of(nest, w);
+    let mut wide = nest.clone();
+    let mut rest = Nest::default();
+    if fold > 1 {
+        let l = wide.loops.last_mut().expect("a folded nest has a loop");
+        let tail = l.size % fold;
+        *l = Loop { size: l.size / fold, steps: [l.steps[0] * fold as isize] };
+        if tail > 0 {
+            rest = nest.clone();
+            rest.loops.last_mut().expect("a folded nest has a loop").size = tail;
+        }
+    }
+    // SAFETY: a folded row covers `fold` rows, all of which are valid.
+    unsafe { row_sums::<T, M>(x, w * fold, &wide, scratch) };
+    if fold == 1 {
+        return;
+    }
+    // Fold the wide row by halves, an odd row out joining the first.
+    let mut rows = fold;
+    while rows > 1 {
+        let (half, odd) = (rows / 2, rows % 2);
+        let (low, high) = scratch.total.split_at_mut((half + odd) * w);
+        for (a, &b) in low[odd * w..].iter_mut().zip(high.iter()) {
+            *a = M::join(*a, b);
+        }
+        rows = half + odd;
+    }
+    scratch.total.truncate(w);
+    if !rest.loops.is_empty() {
+        let size = wide.loops.last().map_or(0, |l| l.size) * fold;
+        let offset = size as isize * nest.loops.last().map_or(0, |l| l.steps[0]);
+        let main = std::mem::take(&mut scratch.total);
+        // SAFETY: the tail rows start after the folded ones.
+        unsafe { row_sums::<T, M>(x.wrapping_offset(offset), w, &rest, scratch) };
+        for (a, &b) in scratch.total.iter_mut().zip(&main) {
+            *a = M::join(b, *a);
+        }
+    }
+}
+
+/// `w` neighbours from an offset on.
+///
+/// # Safety
+/// They must be valid for as long as the result is used.
+#[inline(always)]
+pub(crate) unsafe fn line<'a, T>(x: *const T, offset: isize, w: usize) -> &'a [T] {
+    // SAFETY: by the contract.
+    unsafe { std::slice::from_raw_parts(x.wrapping_offset(offset), w) }
+}
+
+/// As [`column_block`], without folding.
+///
+/// # Safety
+/// As there.
+#[inline(always)]
+unsafe fn row_sums<T: Element, M: Monoid<T>>(x: *const T, w: usize, nest: &Nest<1>, scratch: &mut Scratch<M::Acc>) {
+    let n = nest.len();
+    let mut count = 0usize;
+    scratch.total.clear();
+    for start in (0..n).step_by(ROWS) {
+        let acc = &mut scratch.acc;
+        acc.clear();
+        acc.reserve(w);
+        // SAFETY: by the contract; `w` results are written.
+        unsafe {
+            few_rows::<T, M>(x, w, nest, start..n.min(start + ROWS), acc.as_mut_ptr());
+            acc.set_len(w);
+        }
+        if n <= ROWS {
+            std::mem::swap(&mut scratch.total, &mut scratch.acc);
+            return;
+        }
+        let full = count.trailing_ones() as usize;
+        for level in &scratch.levels[..full] {
+            for (a, &b) in acc.iter_mut().zip(level) {
+                *a = M::join(b, *a);
+            }
+        }
+        if full == scratch.levels.len() {
+            scratch.levels.push(Vec::new());
+        }
+        std::mem::swap(&mut scratch.levels[full], &mut scratch.acc);
+        count += 1;
+    }
+    for (k, level) in scratch.levels.iter().enumerate() {
+        if count >> k & 1 == 0 {
+            continue;
+        }
+        if scratch.total.is_empty() {
+            scratch.total.extend_from_slice(&level[..w]);
+        } else {
+            for (a, &b) in scratch.total.iter_mut().zip(level) {
+                *a = M::join(b, *a);
+            }
+        }
+    }
+}
+
+/// Writes the joins of `w` columns over a few passes of `nest`.
+///
+/// # Safety
+/// `w` elements from every offset of `nest` on must be valid, and `w` results at `out`; there is at least one pass.
+#[inline(always)]
+unsafe fn few_rows<T: Element, M: Monoid<T>>(
+    x: *const T,
+    w: usize,
+    nest: &Nest<1>,
+    passes: Range<usize>,
+    out: *mut M::Acc,
+) {
+    let rows = passes.len();
+    let mut offsets = [0isize; ROWS];
+    nest.walk(
+        passes.clone(),
+        #[inline(always)]
+        |i, [at]| offsets[i - passes.start] = at,
+    );
+    // SAFETY: by the contract; the first row is written before it is joined to.
+    unsafe {
+        let row = x.wrapping_offset(offsets[0]);
+        for j in 0..w {
+            *out.add(j) = M::lift(*row.add(j));
+        }
+        let mut r = 1;
+        while r + 4 <= rows {
+            let (p, q, s, t) = (
+                x.wrapping_offset(offsets[r]),
+                x.wrapping_offset(offsets[r + 1]),
+                x.wrapping_offset(offsets[r + 2]),
+                x.wrapping_offset(offsets[r + 3]),
+            );
+            for j in 0..w {
+                let low = M::join(M::lift(*p.add(j)), M::lift(*q.add(j)));
+                let high = M::join(M::lift(*s.add(j)), M::lift(*t.add(j)));
+                *out.add(j) = M::join(*out.add(j), M::join(low, high));
+            }
+            r += 4;
+        }
+        while r < rows {
+            let row = x.wrapping_offset(offsets[r]);
+            for j in 0..w {
+                *out.add(j) = M::join(*out.add(j), M::lift(*row.add(j)));
+            }
+            r += 1;
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! Joining the elements of a run, side by side or in steps, to one.
+
+use smallvec::SmallVec;
+
+use super::Monoid;
+use crate::dtype::Element;
+use crate::kernels::strided::{Loop, Nest};
+
+/// Lanes in which a run is accumulated: enough independent chains to hide the latency of an addition.
+const LANES: usize = 64;
+/// Elements of a run that are accumulated before a pairwise step.
+const BLOCK: usize = 64 * LANES;
+
+/// Partial results that are joined pairwise as they come: level `k` holds the join of `2^k` of them.
+pub(super) struct Tower<A> {
+    levels: SmallVec<[A; 16]>,
+    count: usize,
+}
+
+impl<A: Copy> Tower<A> {
+    pub(super) fn new() -> Self {
+        Tower { levels: SmallVec::new(), count: 0 }
+    }
+
+    #[inline(always)]
+    pub(super) fn push(&mut self, mut a: A, join: impl Fn(A, A) -> A) {
+        let done = self.count.trailing_ones() as usize;
+        for &level in &self.levels[..done] {
+            a = join(level, a);
+        }
+        if done == self.levels.len() {
+            self.levels.push(a);
+        } else {
+            self.levels[done] = a;
+        }
+        self.count += 1;
+    }
+
+    #[inline(always)]
+    pub(super) fn finish(self, empty: A, join: impl Fn(A, A) -> A) -> A {
+        let mut total = None;
+        for (k, &level) in self.levels.iter().enumerate() {
+            if self.count >> k & 1 == 1 {
+                total = Some(match total {
+                    None => level,
+                    Some(t) => join(level, t),
+                });
+            }
+        }
+        total.unwrap_or(empty)
+    }
+}
+
+/// Where the elements of a run come from.
+pub(crate) trait Source<T>: Copy {
+    /// Elements `i` to `i + N`, by value: a copy in registers cannot alias the lanes, which would keep them in memory.
+    ///
+    /// # Safety
+    /// The elements must be part of the run.
+    unsafe fn get<const N: usize>(self, i: usize) -> [T; N];
+}
+
+/// Elements side by side.
+#[derive(Clone, Copy)]
+pub(crate) struct Neighbours<T>(pub(crate) *const T);
+
+impl<T: Copy> Source<T> for Neighbours<T> {
+    #[inline(always)]
+    unsafe fn get<const N: usize>(self, i: usize) -> [T; N] {
+        // SAFETY: by the contract.
+        unsafe { self.0.add(i).cast::<[T; N]>().read_unaligned() }
+    }
+}
+
+/// Elements in steps.
+#[derive(Clone, Copy)]
+struct Steps<T>(*const T, isize);
+
+impl<T: Element> Source<T> for Steps<T> {
+    #[inline(always)]
+    unsafe fn get<const N: usize>(self, i: usize) -> [T; N] {
+        let mut out = [T::ZERO; N];
+        for (l, o) in out.iter_mut().enumerate() {
+            // SAFETY: by the contract.
+            *o = unsafe { *self.0.wrapping_offset((i + l) as isize * self.1) };
+        }
+        out
+    }
+}
+
+/// Joins elements `start..end`, at most `BLOCK` of them.
+///
+/// # Safety
+/// They must be part of the run.
+#[inline(always)]
+unsafe fn block<T: Copy, M: Monoid<T>>(source: impl Source<T>, start: usize, end: usize) -> M::Acc {
+    let mut i = start;
+    let mut acc = M::EMPTY;
+    // SAFETY: `i` plus the length of a part is at most `end`.
+    unsafe {
+        if end - i >= LANES {
+            let mut lanes = [M::EMPTY; LANES];
+            while i + LANES <= end {
+                join_lanes::<T, M, LANES>(&mut lanes, source.get(i));
+                i += LANES;
+            }
+            fold::<T, M, 32>(&mut lanes);
+            fold::<T, M, 16>(&mut lanes);
+            acc = fold_8::<T, M>(&mut lanes);
+        }
+        if end - i >= 8 {
+            let mut lanes = [M::EMPTY; 8];
+            while i + 8 <= end {
+                join_lanes::<T, M, 8>(&mut lanes, source.get(i));
+                i += 8;
+            }
+            acc = M::join(acc, fold_8::<T, M>(&mut lanes));
+        }
+        while i < end {
+            let [x] = source.get(i);
+            acc = M::join(acc, M::lift(x));
+            i += 1;
+        }
+    }
+    acc
+}
+
+#[inline(always)]
+fn join_lanes<T: Copy, M: Monoid<T>, const N: usize>(lanes: &mut [M::Acc; N], values: [T; N]) {
+    for l in 0..N {
+        lanes[l] = M::join(lanes[l], M::lift(values[l]));
+    }
+}
+
+/// Joins the second `HALF` of lanes to the first.
+#[inline(always)]
+fn fold<T, M: Monoid<T>, const HALF: usize>(lanes: &mut [M::Acc]) {
+    for l in 0..HALF {
+        lanes[l] = M::join(lanes[l], lanes[l + HALF]);
+    }
+}
+
+/// Joins 16 lanes, or 8 of them.
+#[inline(always)]
+fn fold_8<T, M: Monoid<T>>(lanes: &mut [M::Acc]) -> M::Acc {
+    if lanes.len() > 8 {
+        fold::<T, M, 8>(lanes);
+    }
+    fold::<T, M, 4>(lanes);
+    fold::<T, M, 2>(lanes);
+    fold::<T, M, 1>(lanes);
+    lanes[0]
+}
+
+/// Joins the `n` elements of a run.
+///
+/// # Safety
+/// They must be valid.
+#[inline(always)]
+pub(crate) unsafe fn run<T: Copy, M: Monoid<T>>(source: impl Source<T>, n: usize) -> M::Acc {
+    // SAFETY: by the contract.
+    unsafe {
+        if n <= BLOCK {
+            return block::<T, M>(source, 0, n);
+        }
+        let mut tower = Tower::new();
+        for start in (0..n).step_by(BLOCK) {
+            tower.push(block::<T, M>(source, start, n.min(start + BLOCK)), M::join);
+        }
+        tower.finish(M::EMPTY, M::join)
+    }
+}
+
+/// Joins `inner.size` elements from `x` on, in steps.
+///
+/// # Safety
+/// Every address on the way must be valid.
+#[inline(always)]
+pub(super) unsafe fn strided_run<T: Element, M: Monoid<T>>(x: *const T, inner: Loop<1>) -> M::Acc {
+    // SAFETY: the caller vouches for every address.
+    unsafe {
+        match inner.steps {
+            [1] => run::<T, M>(Neighbours(x), inner.size),
+            [step] => run::<T, M>(Steps(x, step), inner.size),
+        }
+    }
+}
+
+/// Joins the runs of `inner` that start at the offsets of `outer`.
+///
+/// # Safety
+/// Every address on the way must be valid.
+#[inline(always)]
+pub(super) unsafe fn nest_of_runs<T: Element, M: Monoid<T>>(x: *const T, outer: &Nest<1>, inner: Loop<1>) -> M::Acc {
+    if outer.loops.is_empty() {
+        // SAFETY: by the contract.
+        return unsafe { strided_run::<T, M>(x, inner) };
+    }
+    let mut tower = Tower::new();
+    outer.walk(
+        0..outer.len(),
+        #[inline(always)]
+        // SAFETY: by the contract.
+        |_, [o]| tower.push(unsafe { strided_run::<T, M>(x.wrapping_offset(o), inner) }, M::join),
+    );
+    tower.finish(M::EMPTY, M::join)
+}
