@@ -24,6 +24,74 @@ impl Dice {
     }
 }
 
+/// Positions 0 and the last one along `dim` of `x`, by a condition that depends on data.
+fn ends(x: &Tensor, dim: isize, condition: &Tensor) -> Result<Tensor> {
+    let at = if dim < 0 { dim + x.rank() as isize } else { dim } as usize;
+    let last = x.shape().get(at).map_or(0, |n| n.saturating_sub(1));
+    condition.to_dtype(DType::I64)?.mul(last)
+}
+
+type Pair<T> = (T, T);
+
+fn pull_back(ctx: Pair<bool>, (a, b): &Pair<Tensor>, g: &Cotangent) -> Result<Pair<Cotangent>> {
+    let da = g.map(|g| g.mul(&b.sin()?)?.sum_to(a.shape()))?;
+    let db = match ctx.1 {
+        true => g.map(|g| g.mul(a)?.mul(&b.cos()?)?.sum_to(b.shape()))?,
+        false => Cotangent::not_supplied(),
+    };
+    Ok((da, db))
+}
+
+fn push((a, b): &Pair<Tensor>, (ta, tb): &Pair<Tangent>) -> Result<Pair<Tangent>> {
+    let shape = a.mul(b)?;
+    let of_a = ta.map(|t| t.mul(&b.sin()?)?.expand(shape.shape()))?;
+    let of_b = tb.map(|t| a.mul(&b.cos()?)?.mul(t)?.expand(shape.shape()))?;
+    Ok((of_a + of_b, Tangent::not_supplied()))
+}
+
+/// Writes a user's function `a·sin(b)` (and `a > 0`) that has some of the rules and batches as told.
+macro_rules! user {
+    ($name:ident, $batching:ident $(, $rule:ident)*) => {
+        #[derive(Clone)]
+        struct $name;
+        impl Function for $name {
+            type Inputs = Pair<Tensor>;
+            type Outputs = Pair<Tensor>;
+            type Saved = Pair<Tensor>;
+            fn forward(&self, (a, b): &Pair<Tensor>) -> Result<Pair<Tensor>> {
+                Ok((a.mul(&b.sin()?)?, a.gt(0.0)?))
+            }
+            fn setup_context(&self, _: &mut Context<Self>, x: &Pair<Tensor>, _: &Pair<Tensor>) -> Result<Pair<Tensor>> {
+                Ok(x.clone())
+            }
+            fn vmap(
+                &self,
+                info: &VmapInfo,
+                dims: Pair<Option<usize>>,
+                inputs: &Pair<Tensor>,
+            ) -> Result<(Pair<Tensor>, Pair<Option<usize>>)> {
+                function::rules::$batching(self, info, dims, inputs)
+            }
+            $(user!(@$rule);)*
+        }
+    };
+    (@backward) => {
+        fn backward(&self, ctx: &Context<Self>, x: &Pair<Tensor>, g: Pair<Cotangent>) -> Result<Pair<Cotangent>> {
+            pull_back(*ctx.needs_input_grad(), x, &g.0)
+        }
+    };
+    (@jvp) => {
+        fn jvp(&self, _: &Context<Self>, x: &Pair<Tensor>, t: Pair<Tangent>) -> Result<Pair<Tangent>> {
+            push(x, &t)
+        }
+    };
+}
+user!(OnlyBackward, generated, backward);
+user!(OnlyJvp, generated, jvp);
+user!(Both, generated, backward, jvp);
+user!(BackwardByLane, per_example, backward);
+user!(JvpByLane, per_example, jvp);
+
 type Step = fn(&Tensor, &Tensor, &mut Dice) -> Result<Tensor>;
 
 const STEPS: &[(&str, Step)] = &[
@@ -46,6 +114,9 @@ const STEPS: &[(&str, Step)] = &[
     ("maximum", |a, b, _| a.maximum(b)),
     ("choice", |a, b, _| a.gt(b)?.where_(&a.sin()?, b)),
     ("clamp", |a, _, _| a.clamp(Some(-0.4), Some(0.6))),
+    ("hypot", |a, b, _| a.hypot(b)),
+    ("atan2", |a, b, _| a.atan2(&b.square()?.add(0.2)?)),
+    ("logaddexp", |a, b, _| a.logaddexp(b)),
     ("matmul", |a, b, _| a.matmul(b)?.tanh()),
     ("product with own transpose", |a, _, _| a.matmul(&a.t()?)?.tanh()),
     ("outer", |a, b, _| a.outer(b)),
@@ -96,15 +167,29 @@ const STEPS: &[(&str, Step)] = &[
     ("rows", |a, _, d| a.index_select(d.dim(), &Tensor::from([1i64, -1, 1]))),
     ("gather", |a, b, d| {
         let dim = d.dim();
-        a.gather(dim, &b.gt(0.0)?.to_dtype(DType::I64)?)
+        a.gather(dim, &ends(a, dim, &b.gt(0.0)?)?)
     }),
     ("scatter", |a, b, d| {
         let dim = d.dim();
-        a.scatter(dim, &b.gt(0.0)?.to_dtype(DType::I64)?, b)
+        a.scatter(dim, &ends(a, dim, &b.gt(0.0)?)?, b)
     }),
-    ("scatter_add", |a, b, d| a.scatter_add(d.dim(), &a.lt(0.0)?.to_dtype(DType::I64)?, b)),
-    ("moving slice", |a, b, d| a.dynamic_slice(d.dim(), &b.gt(0.0)?.any()?.to_dtype(DType::I64)?, 1)),
-    ("classes", |a, b, _| a.cross_entropy_with(&b.i((Ellipsis, 0))?.gt(0.0)?.to_dtype(DType::I64)?, Reduction::None)),
+    ("scatter_add", |a, b, d| {
+        let dim = d.dim();
+        a.scatter_add(dim, &ends(a, dim, &a.lt(0.0)?)?, b)
+    }),
+    ("moving slice", |a, b, d| {
+        let dim = d.dim();
+        a.dynamic_slice(dim, &ends(a, dim, &b.gt(0.0)?.any()?)?, 1)
+    }),
+    ("classes", |a, b, _| a.cross_entropy_with(&ends(a, -1, &b.i((Ellipsis, 0))?.gt(0.0)?)?, Reduction::None)),
+    ("user's backward", |a, b, _| Ok(OnlyBackward.apply(&(a.clone(), b.clone()))?.0)),
+    ("user's jvp", |a, b, _| Ok(OnlyJvp.apply(&(a.clone(), b.clone()))?.0)),
+    ("user's rules", |a, b, _| {
+        let (y, positive) = Both.apply(&(a.clone(), b.clone()))?;
+        positive.where_(&y, &y.tanh()?)
+    }),
+    ("user's backward by lane", |a, b, _| Ok(BackwardByLane.apply(&(a.clone(), b.clone()))?.0)),
+    ("user's jvp by lane", |a, b, _| Ok(JvpByLane.apply(&(a.clone(), b.clone()))?.0)),
     ("detach", |a, b, _| a.detach()?.mul(b)),
     ("inner gradient", |a, b, _| grad(|x: &Tensor| x.mul(b)?.sin()?.mean())(a)),
     ("inner tangent", |a, b, _| Ok(jvp(|x: &Tensor| x.sin()?.mul(b), a, &a.tanh()?)?.1)),
@@ -133,7 +218,7 @@ fn run(seed: u64, x: &Tensor, w: &Tensor, trace: &mut Vec<String>) -> Result<Ten
         let (j, k) = (pick(values.len()), pick(values.len()));
         let mut own = Dice(seed.wrapping_mul(31) ^ dice.below(1 << 30) as u64);
         match step(&values[j], &values[k], &mut own) {
-            Ok(y) if y.numel() <= 48 && y.rank() <= 4 => {
+            Ok(y) if (1..=48).contains(&y.numel()) && y.rank() <= 4 => {
                 trace.push(format!("{} = {name}({j}, {k}): {}", values.len(), y.ty()));
                 values.push(y);
                 done += 1;
@@ -160,10 +245,11 @@ fn check(seed: u64) {
         1 => [None, Some(dice.below(3))],
         _ => [Some(dice.below(2)), Some(dice.below(3))],
     };
+    let size = [1, 3, 3][dice.below(3)];
     let at = |shape: &[usize], dim: Option<usize>, seed| {
         let mut shape = shape.to_vec();
         if let Some(d) = dim {
-            shape.insert(d, 3);
+            shape.insert(d, size);
         }
         noise(&shape, seed)
     };
@@ -202,7 +288,7 @@ fn check(seed: u64) {
     same(&jacfwd(by_x(&one))(&one[0]).unwrap(), &grad(by_x(&one))(&one[0]).unwrap());
     same(&jacfwd(by_w(&one))(&one[1]).unwrap(), &jacrev(by_w(&one))(&one[1]).unwrap());
     println!("through lanes");
-    let weights = Tensor::from([1.0, -2.0, 0.5]);
+    let weights = noise(&[size], 3.0);
     let through = |a: &Vec<Tensor>| map().of(f)(a)?.mul(&weights)?.sum();
     let plain = |a: &Vec<Tensor>| looped(f, a, &dims, 0)?.mul(&weights)?.sum();
     let (got, want) = (grad(through)(&args).unwrap(), grad(plain)(&args).unwrap());
@@ -229,6 +315,16 @@ fn check(seed: u64) {
         Ok(jvp(|w: &Tensor| Ok(jvp(&g, w, &v)?.1), &a[1], &v)?.1)
     };
     same(&map().of(bend)(&args).unwrap(), &loops(&bend));
+    println!("lanes of lanes");
+    // Outer lanes for the first argument, at its end.
+    let outer = vec![stack(&[&args[0], &args[0].mul(-0.7).unwrap()], -1).unwrap(), args[1].clone()];
+    let nested = Vmap::new().in_dims(vec![Some(args[0].rank()), None]).out_dims(-1);
+    let slope = |a: &Vec<Tensor>| grad(by_w(a))(&a[1]);
+    let got = nested.of(|a: &Vec<Tensor>| map().of(slope)(a))(&outer).unwrap();
+    for k in 0..2 {
+        let part = vec![outer[0].select(-1, k).unwrap(), args[1].clone()];
+        same(&got.select(-1, k).unwrap(), &looped(slope, &part, &dims, 0).unwrap());
+    }
 }
 
 #[test]
