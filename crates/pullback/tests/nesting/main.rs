@@ -3,6 +3,7 @@
 
 mod alloc;
 mod chains;
+mod clipping;
 mod closed_forms;
 mod confusion;
 mod escapes;
