@@ -111,7 +111,10 @@ fn programs_map_as_loops_in_values_and_derivatives() {
             };
             law(|a| Ok(by(f, a)?.0), &args, &dims);
             law(|a| Ok(by(f, a)?.1), &args, &dims);
-            // Second derivatives, one nesting after the other.
+            // Second derivatives, one nesting after the other, where x has lanes or nothing but the indices.
+            if dims[0].is_none() && dims[1].is_some() {
+                continue;
+            }
             let dx = move |a: &Vec<Tensor>| {
                 let (w, i) = (a[1].clone(), a[2].clone());
                 move |x: &Tensor| f(x, &w, &i)

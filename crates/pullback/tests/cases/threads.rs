@@ -67,6 +67,27 @@ fn c102_values_of_a_transform_may_visit_other_threads() {
 }
 
 #[test]
+fn one_pullback_serves_many_threads() {
+    let x = noise(&[40], 0.2);
+    let (_, pull) = vjp(|x: &Tensor| vmap(|x: &Tensor| x.sin()?.exp())(x), &x).unwrap();
+    let seed = noise(&[40], 0.9);
+    let want = values(&pull.call(&seed).unwrap());
+    std::thread::scope(|s| {
+        for _ in 0..8 {
+            s.spawn(|| {
+                for _ in 0..50 {
+                    assert_eq!(values(&pull.call(&seed).unwrap()), want);
+                    let lanes = vmap(|g: &Tensor| pull.call(g))(&seed.unsqueeze(0).unwrap()).unwrap();
+                    assert_eq!(values(&lanes), want);
+                }
+            });
+        }
+    });
+    // The last one to hold it may be another thread.
+    std::thread::spawn(move || drop(pull)).join().unwrap();
+}
+
+#[test]
 fn c121_many_reads_of_one_place_add_up_reproducibly() {
     let n = 100_000;
     let index = Tensor::from(vec![1i64; n]);

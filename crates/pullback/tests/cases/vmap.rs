@@ -364,6 +364,42 @@ fn c62_negative_nested_and_partial_in_dims() {
 }
 
 #[test]
+fn specs_follow_every_kind_of_tree_in_and_out() {
+    let x = iota(&[2, 3]);
+    let rows = [values(&x.i(0).unwrap()), values(&x.i(1).unwrap())];
+    // Arrays, options and boxes, each with its own dims; what is absent has none.
+    let f = |(a, b, c): &([Tensor; 2], Option<Tensor>, Box<Tensor>)| {
+        Ok(([a[0].sum()?, a[1].sum()?], b.clone(), Box::new(c.mul(2.0)?)))
+    };
+    let args = ([x.clone(), x.t().unwrap()], Some(ones(&[2])), Box::new(Tensor::from(1.0)));
+    let shared: Option<usize> = None;
+    let dims = ([0, 1], Some(Some(0)), Box::new(shared));
+    let ([a, b], c, d) = Vmap::new().in_dims(dims.clone()).of(f)(&args).unwrap();
+    is(&a, &[2], &[3.0, 12.0]);
+    is(&b, &[2], &[3.0, 12.0]);
+    is(&c.unwrap(), &[2], &[1.0, 1.0]);
+    is(&d, &[2], &[2.0, 2.0]);
+    let (_, absent, _) = Vmap::new().in_dims(dims).of(f)(&(args.0.clone(), None, args.2.clone())).unwrap();
+    assert!(absent.is_none());
+    // Results along dims of their own, by name, by position, and not at all.
+    let g = |x: &Tensor| Ok((Pair { a: x.mul(2.0)?, b: Tensor::from(7.0) }, vec![x.clone(), x.unsqueeze(0)?]));
+    let out = (Pair { a: Some(1), b: None }, vec![-1, 1]);
+    let (p, v) = Vmap::new().out_dims(out).of(g)(&x).unwrap();
+    is(&p.a, &[3, 2], &[0.0, 6.0, 2.0, 8.0, 4.0, 10.0]);
+    is(&p.b, &[], &[7.0]);
+    is(&v[0], &[3, 2], &[0.0, 3.0, 1.0, 4.0, 2.0, 5.0]);
+    is(&v[1], &[1, 2, 3], &rows.concat());
+    // A spec of another length than the result.
+    let err = Vmap::new().out_dims((Pair { a: Some(0), b: None }, vec![0])).of(g)(&x).map(|_| ()).unwrap_err();
+    assert_eq!(err.kind(), ErrorKind::Arity);
+    // Parts that are no tensors are carried along.
+    let h = |(x, n): &(Tensor, Static<i32>)| Ok((x.powi(n.0)?, *n));
+    let (y, n) = Vmap::new().in_dims((1, 0)).of(h)(&(x, Static(2))).unwrap();
+    is(&y, &[3, 2], &[0.0, 9.0, 1.0, 16.0, 4.0, 25.0]);
+    assert_eq!(n, Static(2));
+}
+
+#[test]
 fn c64_nothing_is_mapped_but_the_number_of_lanes_is_given() {
     let none: Option<usize> = None;
     let five = Vmap::new().in_dims(none).batch_size(5).of(|x: &Tensor| x.mul(2.0));
