@@ -27,8 +27,6 @@ pub(crate) struct Array(Arc<Inner>);
 struct Inner {
     shape: Shape,
     strides: Strides,
-    /// Index of the first element in the storage, in elements.
-    offset: usize,
     /// The number of elements.
     len: usize,
     dtype: DType,
@@ -37,10 +35,30 @@ struct Inner {
     storage: Storage,
 }
 
+/// The elements, and the index of the first one among them. The index lies here because a small one costs no room:
+/// with it the whole would fill a size class of common allocators exactly, which is their slow case.
 #[derive(Clone)]
 enum Storage {
-    Inline(Inline),
-    Shared(Arc<Buffer>),
+    Inline(u8, Inline),
+    Shared(usize, Arc<Buffer>),
+}
+
+impl Storage {
+    fn offset(&self) -> usize {
+        match self {
+            Storage::Inline(offset, _) => usize::from(*offset),
+            Storage::Shared(offset, _) => *offset,
+        }
+    }
+
+    /// The same elements, from another one on.
+    fn from(&self, offset: usize) -> Storage {
+        match self {
+            // What does not fit belongs to a view without elements.
+            Storage::Inline(_, inline) => Storage::Inline(offset as u8, *inline),
+            Storage::Shared(_, buffer) => Storage::Shared(offset, buffer.clone()),
+        }
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -64,24 +82,33 @@ fn list<T: Copy>(len: usize, fill: T) -> SmallVec<[T; 6]> {
 }
 
 impl Inner {
-    /// Moves the value behind a pointer. It is written field by field: a copy made right after the fields were
-    /// written would have to wait for them.
     #[inline(always)]
     fn share(self) -> Array {
-        let array = Arc::<Inner>::new_uninit();
-        let place = Arc::as_ptr(&array).cast_mut().cast::<Inner>();
-        // SAFETY: the allocation is new and nobody else has it; afterwards every field is initialised.
-        unsafe {
-            (&raw mut (*place).shape).write(self.shape);
-            (&raw mut (*place).strides).write(self.strides);
-            (&raw mut (*place).offset).write(self.offset);
-            (&raw mut (*place).len).write(self.len);
-            (&raw mut (*place).dtype).write(self.dtype);
-            (&raw mut (*place).contiguous).write(self.contiguous);
-            (&raw mut (*place).storage).write(self.storage);
-            Array(array.assume_init())
-        }
+        // SAFETY: every field is initialised.
+        Array(unsafe {
+            arc_in_place(|place: *mut Inner| {
+                (&raw mut (*place).shape).write(self.shape);
+                (&raw mut (*place).strides).write(self.strides);
+                (&raw mut (*place).len).write(self.len);
+                (&raw mut (*place).dtype).write(self.dtype);
+                (&raw mut (*place).contiguous).write(self.contiguous);
+                (&raw mut (*place).storage).write(self.storage);
+            })
+        })
     }
+}
+
+/// A shared value that `write` initialises where it stays. `Arc::new` would copy it there, and a copy made right after
+/// the fields were written one by one has to wait for them.
+///
+/// # Safety
+/// `write` must initialise the value that it is given the place of.
+#[inline(always)]
+pub(crate) unsafe fn arc_in_place<T>(write: impl FnOnce(*mut T)) -> Arc<T> {
+    let value = Arc::<T>::new_uninit();
+    write(Arc::as_ptr(&value).cast_mut().cast::<T>());
+    // SAFETY: the caller's promise.
+    unsafe { value.assume_init() }
 }
 
 /// Operations refuse such shapes before they get here. This is the last line of defence: with a length that has wrapped
@@ -127,20 +154,19 @@ impl Array {
                 let Some(product) = len.checked_mul(n) else { too_large(shape) };
                 len = product;
             }
-            (&raw mut (*place).offset).write(0);
             (&raw mut (*place).len).write(len);
             (&raw mut (*place).dtype).write(dtype);
             (&raw mut (*place).contiguous).write(true);
             let Some(bytes) = len.checked_mul(dtype.size()) else { too_large(shape) };
             let storage = &raw mut (*place).storage;
             if bytes <= INLINE_BYTES {
-                storage.write(Storage::Inline(Inline([MaybeUninit::uninit(); INLINE_BYTES])));
+                storage.write(Storage::Inline(0, Inline([MaybeUninit::uninit(); INLINE_BYTES])));
             } else {
-                storage.write(Storage::Shared(Arc::new(Buffer::uninit(bytes))));
+                storage.write(Storage::Shared(0, Arc::new(Buffer::uninit(bytes))));
             }
             let start = match &mut *storage {
-                Storage::Inline(inline) => inline.0.as_mut_ptr().cast(),
-                Storage::Shared(buffer) => buffer.as_ptr().cast_mut(),
+                Storage::Inline(_, inline) => inline.0.as_mut_ptr().cast(),
+                Storage::Shared(_, buffer) => buffer.as_ptr().cast_mut(),
             };
             (Array(array.assume_init()), start, len)
         }
@@ -178,7 +204,7 @@ impl Array {
 
     /// Where the first element lies in the storage, in elements.
     pub(crate) fn offset(&self) -> usize {
-        self.0.offset
+        self.0.storage.offset()
     }
 
     pub(crate) fn dtype(&self) -> DType {
@@ -214,12 +240,12 @@ impl Array {
     pub(crate) fn as_ptr<T: Element>(&self) -> *const T {
         assert_eq!(self.0.dtype, T::DTYPE);
         let base = match &self.0.storage {
-            Storage::Inline(inline) => inline.0.as_ptr().cast::<u8>(),
-            Storage::Shared(buffer) => buffer.as_ptr(),
+            Storage::Inline(_, inline) => inline.0.as_ptr().cast::<u8>(),
+            Storage::Shared(_, buffer) => buffer.as_ptr(),
         };
         // SAFETY: the offset stays inside the storage for every view with at least one element; `wrapping_add`
         // keeps it defined for empty ones.
-        base.cast::<T>().wrapping_add(self.0.offset)
+        base.cast::<T>().wrapping_add(self.0.storage.offset())
     }
 
     /// The elements in row-major order, if they lie so.
@@ -235,12 +261,13 @@ impl Array {
             return None;
         }
         let inner = Arc::get_mut(&mut self.0)?;
+        let offset = inner.storage.offset();
         let base = match &mut inner.storage {
-            Storage::Inline(inline) => inline.0.as_mut_ptr().cast::<u8>(),
-            Storage::Shared(buffer) => Arc::get_mut(buffer)?.as_mut_ptr(),
+            Storage::Inline(_, inline) => inline.0.as_mut_ptr().cast::<u8>(),
+            Storage::Shared(_, buffer) => Arc::get_mut(buffer)?.as_mut_ptr(),
         };
         // SAFETY: as in `as_slice`; the storage has no other owner.
-        Some(unsafe { std::slice::from_raw_parts_mut(base.cast::<T>().wrapping_add(inner.offset), inner.len) })
+        Some(unsafe { std::slice::from_raw_parts_mut(base.cast::<T>().wrapping_add(offset), inner.len) })
     }
 
     /// The only element of an array with one element.

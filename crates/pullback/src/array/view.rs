@@ -45,8 +45,8 @@ fn is_row_major(shape: &[usize], strides: &[isize]) -> bool {
 impl Array {
     fn with_layout(&self, shape: Shape, strides: Strides, offset: usize) -> Array {
         let (len, contiguous) = (numel(&shape), is_row_major(&shape, &strides));
-        let storage = self.0.storage.clone();
-        Inner { shape, strides, offset, len, contiguous, dtype: self.0.dtype, storage }.share()
+        let storage = self.0.storage.from(offset);
+        Inner { shape, strides, len, contiguous, dtype: self.0.dtype, storage }.share()
     }
 
     /// The same elements in row-major order under another shape of equal size, if strides can express it.
@@ -57,7 +57,7 @@ impl Array {
     pub(crate) fn reshape_view(&self, shape: &[usize]) -> Option<Array> {
         debug_assert_eq!(numel(shape), self.numel());
         if self.is_contiguous() {
-            return Some(self.with_layout(Shape::from_slice(shape), contiguous_strides(shape), self.0.offset));
+            return Some(self.with_layout(Shape::from_slice(shape), contiguous_strides(shape), self.offset()));
         }
         // Here there is at least one element, since arrays without elements are contiguous.
         let mut strides = Strides::from_elem(1, shape.len());
@@ -75,7 +75,7 @@ impl Array {
             step *= shape[k] as isize;
             left /= shape[k];
         }
-        Some(self.with_layout(Shape::from_slice(shape), strides, self.0.offset))
+        Some(self.with_layout(Shape::from_slice(shape), strides, self.offset()))
     }
 
     /// The longest run of equally spaced elements that ends before dimension `end`: how many elements, how far
@@ -100,7 +100,7 @@ impl Array {
     pub(crate) fn permute(&self, order: &[usize]) -> Array {
         let shape = order.iter().map(|&d| self.0.shape[d]).collect();
         let strides = order.iter().map(|&d| self.0.strides[d]).collect();
-        self.with_layout(shape, strides, self.0.offset)
+        self.with_layout(shape, strides, self.offset())
     }
 
     /// The broadcast view of a larger shape; the caller has checked that `self` broadcasts to it.
@@ -112,14 +112,14 @@ impl Array {
                 strides[k + lead] = self.0.strides[k];
             }
         }
-        self.with_layout(Shape::from_slice(shape), strides, self.0.offset)
+        self.with_layout(Shape::from_slice(shape), strides, self.offset())
     }
 
     /// `len` elements along `dim`, from `start` in steps of `step`, which may be negative.
     pub(crate) fn slice(&self, dim: usize, start: usize, len: usize, step: isize) -> Array {
         let (mut shape, mut strides) = (copy_of(&self.0.shape), copy_of(&self.0.strides));
         let offset =
-            if len == 0 { self.0.offset } else { (self.0.offset as isize + start as isize * strides[dim]) as usize };
+            if len == 0 { self.offset() } else { (self.offset() as isize + start as isize * strides[dim]) as usize };
         shape[dim] = len;
         strides[dim] *= step;
         self.with_layout(shape, strides, offset)
@@ -128,7 +128,7 @@ impl Array {
     /// The part that `cuts`, one for each dimension, select.
     pub(crate) fn region(&self, cuts: &[Cut]) -> Array {
         let (mut shape, mut strides) = (Shape::new(), Strides::new());
-        let mut offset = self.0.offset as isize;
+        let mut offset = self.offset() as isize;
         for (cut, &stride) in cuts.iter().zip(&self.0.strides) {
             offset += cut.start as isize * stride;
             if cut.keep {
@@ -141,7 +141,7 @@ impl Array {
 
     /// The slice at `index` along `dim`, without that dimension.
     pub(crate) fn select(&self, dim: usize, index: usize) -> Array {
-        let offset = (self.0.offset as isize + index as isize * self.0.strides[dim]) as usize;
+        let offset = (self.offset() as isize + index as isize * self.0.strides[dim]) as usize;
         let (mut shape, mut strides) = (copy_of(&self.0.shape), copy_of(&self.0.strides));
         shape.remove(dim);
         strides.remove(dim);
@@ -153,9 +153,9 @@ impl Array {
         let (r0, r1) = if offset >= 0 { (0, offset as usize) } else { (offset.unsigned_abs(), 0) };
         let len = self.0.shape[d0].saturating_sub(r0).min(self.0.shape[d1].saturating_sub(r1));
         let start = if len == 0 {
-            self.0.offset
+            self.offset()
         } else {
-            (self.0.offset as isize + r0 as isize * self.0.strides[d0] + r1 as isize * self.0.strides[d1]) as usize
+            (self.offset() as isize + r0 as isize * self.0.strides[d0] + r1 as isize * self.0.strides[d1]) as usize
         };
         let (mut shape, mut strides) = (copy_of(&self.0.shape), copy_of(&self.0.strides));
         let step = strides[d0] + strides[d1];

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::{Add, Mul, Neg, Sub};
 use std::sync::Arc;
 
-use crate::ops::structural::add_assign;
+use crate::ops::structural::add_owned;
 use crate::{Result, Tensor, TensorType, error::bail};
 
 /// The cotangent of one tensor: a tensor of its shape and dtype, or a zero that was never computed.
@@ -109,10 +109,7 @@ impl Cotangent {
     pub(crate) fn plus(self, other: Cotangent) -> Result<Cotangent> {
         Ok(match (self.0, other.0) {
             (Content::NotSupplied, _) | (_, Content::NotSupplied) => Cotangent::not_supplied(),
-            (Content::Value(mut a), Content::Value(b)) => {
-                add_assign(&mut a, b)?;
-                Cotangent::from(a)
-            }
+            (Content::Value(a), Content::Value(b)) => add_owned(a, b)?.into(),
             (a, Content::Zero(None)) => Cotangent(a),
             (Content::Zero(_), b) => Cotangent(b),
             (a, Content::Zero(_)) => Cotangent(a),
@@ -121,13 +118,11 @@ impl Cotangent {
 
     /// Adds a tensor, in place where nobody else holds this one.
     pub(crate) fn accumulate(&mut self, grad: Tensor) -> Result<()> {
-        match &mut self.0 {
-            Content::Value(t) => add_assign(t, grad),
-            other => {
-                *other = Content::Value(grad);
-                Ok(())
-            }
-        }
+        self.0 = Content::Value(match std::mem::take(self).0 {
+            Content::Value(sum) => add_owned(sum, grad)?,
+            _ => grad,
+        });
+        Ok(())
     }
 
     /// Gives a symbolic zero its type.
@@ -135,6 +130,13 @@ impl Cotangent {
         if let Content::Zero(slot @ None) = &mut self.0 {
             *slot = Some(Arc::new(ty.clone()));
         }
+    }
+}
+
+/// A symbolic zero.
+impl Default for Cotangent {
+    fn default() -> Cotangent {
+        Cotangent::zero()
     }
 }
 

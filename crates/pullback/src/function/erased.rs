@@ -205,7 +205,7 @@ impl<F: Function> Op for Erased<F> {
                 return self.fail(Method::SetupContext, e);
             }
         }
-        let non_differentiable = ctx.marks.non_differentiable.clone();
+        let non_differentiable = ctx.marks.non_differentiable.as_slice().into();
         let call = SavedCall::<F> { marks: ctx.marks, facts, saved: skeleton(&saved) };
         Ok(Saved { tensors, non_differentiable, ..Saved::default() }.with_state(call))
     }

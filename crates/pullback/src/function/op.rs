@@ -57,7 +57,7 @@ pub(crate) struct Saved {
     pub(crate) tensors: SmallVec<[Tensor; 2]>,
     pub(crate) state: State,
     /// Outputs that carry no derivative although their dtype could.
-    pub(crate) non_differentiable: Vec<usize>,
+    pub(crate) non_differentiable: Box<[usize]>,
 }
 
 /// The part of [`Saved`] that is not tensors.

@@ -7,11 +7,15 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::{Level, Traced, Tracer, bind};
+use crate::array::arc_in_place;
 use crate::function::op::Cotangents;
 use crate::function::op::types;
 use crate::function::{Cotangent, OpRef, Outs, Saved};
 use crate::tensor::Repr;
 use crate::{Result, Tensor, TensorType, error::bail};
+
+/// Where each input of a node came from; `None` for constants of the level.
+type Edges = SmallVec<[Option<Edge>; 2]>;
 
 /// One output of a node.
 #[derive(Clone)]
@@ -35,8 +39,7 @@ enum Content {
 struct Call {
     op: OpRef,
     saved: Saved,
-    /// Where each input came from; `None` for constants of this level.
-    edges: SmallVec<[Option<Edge>; 2]>,
+    edges: Edges,
     /// The types of the outputs, where there are several and one may receive no cotangent.
     output_types: Option<Box<[TensorType]>>,
 }
@@ -59,15 +62,32 @@ impl Call {
     }
 }
 
+/// Takes all edges, and adds the nodes that nobody else holds to `unheld`.
+fn release(edges: &mut Edges, unheld: &mut SmallVec<[Arc<Node>; 8]>) {
+    for edge in edges.iter_mut() {
+        let Some(Edge { node, .. }) = edge.take() else { continue };
+        if Arc::strong_count(&node) == 1 {
+            unheld.push(node);
+        } else if let Some(node) = Arc::into_inner(node) {
+            // Another thread let go of it just now.
+            unheld.push(Arc::new(node));
+        }
+    }
+    edges.clear();
+}
+
 /// Drops a graph without recursion, whatever its depth.
 impl Drop for Call {
     fn drop(&mut self) {
-        let mut stack: SmallVec<[Edge; 8]> = self.edges.drain(..).flatten().collect();
-        while let Some(edge) = stack.pop() {
-            if let Some(mut node) = Arc::into_inner(edge.node)
-                && let Content::Call(call) = &mut node.content
-            {
-                stack.extend(call.edges.drain(..).flatten());
+        if self.edges.is_empty() {
+            return;
+        }
+        // Nodes that only this list holds.
+        let mut stack: SmallVec<[Arc<Node>; 8]> = SmallVec::new();
+        release(&mut self.edges, &mut stack);
+        while let Some(mut node) = stack.pop() {
+            if let Some(Node { content: Content::Call(call), .. }) = Arc::get_mut(&mut node) {
+                release(&mut call.edges, &mut stack);
             }
         }
     }
@@ -80,7 +100,13 @@ pub(crate) fn input(level: &Arc<Level>, index: usize, primal: Tensor) -> Tensor 
 }
 
 fn wrap(level: &Arc<Level>, primal: Tensor, edge: Edge) -> Tensor {
-    Tensor(Repr::Tracer(Arc::new(Tracer { level: level.clone(), value: Traced::Reverse { primal, edge } })))
+    // SAFETY: every field is initialised.
+    Tensor(Repr::Tracer(unsafe {
+        arc_in_place(|place: *mut Tracer| {
+            (&raw mut (*place).level).write(level.clone());
+            (&raw mut (*place).value).write(Traced::Reverse { primal, edge });
+        })
+    }))
 }
 
 /// The value of the level below, and where its gradient goes, if it depends on an input of `level`.
@@ -100,29 +126,31 @@ pub(crate) fn unwrap(level: &Level, t: Tensor) -> (Tensor, Option<Edge>) {
 
 /// Which inputs are being differentiated.
 fn needs_of(edges: &[Option<Edge>]) -> SmallVec<[bool; 8]> {
-    let mut needs = SmallVec::from_elem(false, edges.len());
+    if edges.len() > 8 {
+        return edges.iter().map(Option::is_some).collect();
+    }
+    let mut needs = [false; 8];
     for (need, edge) in needs.iter_mut().zip(edges) {
         *need = edge.is_some();
     }
-    needs
+    SmallVec::from_buf_and_len(needs, edges.len())
 }
 
 /// A new node for a call.
-fn record(
-    level: &Level,
-    op: &OpRef,
-    saved: Saved,
-    edges: SmallVec<[Option<Edge>; 2]>,
-    output_types: Option<Box<[TensorType]>>,
-) -> Arc<Node> {
-    let content = Content::Call(Call { op: op.clone(), saved, edges, output_types });
-    Arc::new(Node { sequence: level.next_sequence(), content })
+fn record(level: &Level, op: &OpRef, saved: Saved, edges: Edges, output_types: Option<Box<[TensorType]>>) -> Arc<Node> {
+    // SAFETY: every field is initialised.
+    unsafe {
+        arc_in_place(|place: *mut Node| {
+            (&raw mut (*place).sequence).write(level.next_sequence());
+            (&raw mut (*place).content).write(Content::Call(Call { op: op.clone(), saved, edges, output_types }));
+        })
+    }
 }
 
 /// Runs `op` on the values below `level` and records it if an input is being differentiated.
 pub(super) fn process(op: &OpRef, level: &Arc<Level>, inputs: &[&Tensor]) -> Result<Outs> {
     let mut primals: SmallVec<[&Tensor; 4]> = SmallVec::new();
-    let mut edges: SmallVec<[Option<Edge>; 2]> = SmallVec::new();
+    let mut edges = Edges::new();
     for t in inputs {
         match &t.0 {
             Repr::Tracer(tracer) if tracer.level.id == level.id => match &tracer.value {
@@ -223,10 +251,16 @@ impl Arrival {
 
     fn receive(&mut self, output: u32, grad: Tensor) -> Result<()> {
         let k = output as usize;
-        while self.grads.len() <= k {
+        while self.grads.len() < k {
             self.grads.push(Cotangent::zero());
         }
-        self.grads[k].accumulate(grad)
+        match self.grads.get_mut(k) {
+            Some(sum) => sum.accumulate(grad),
+            None => {
+                self.grads.push(grad.into());
+                Ok(())
+            }
+        }
     }
 }
 
@@ -240,26 +274,20 @@ pub(crate) fn backward(roots: Vec<(Edge, Tensor)>, inputs: usize) -> Result<Vec<
     for (edge, grad) in roots {
         pending.add(edge, grad)?;
     }
-    while let Some(Arrival { node, grads }) = pending.pop() {
-        let found = match &node.content {
-            Content::Input(index) => {
-                results[*index] = grads.into_iter().next().and_then(Cotangent::into_tensor);
-                continue;
-            }
-            Content::Call(call) => call.backward(grads)?,
-        };
-        let edges = match Arc::try_unwrap(node) {
-            Ok(mut node) => match &mut node.content {
-                Content::Call(call) => std::mem::take(&mut call.edges),
-                Content::Input(_) => continue,
-            },
-            Err(shared) => match &shared.content {
-                Content::Call(call) => call.edges.clone(),
-                Content::Input(_) => continue,
+    while let Some(Arrival { mut node, grads }) = pending.pop() {
+        let (mut found, mut edges) = match Arc::get_mut(&mut node) {
+            Some(Node { content: Content::Call(call), .. }) => (call.backward(grads)?, std::mem::take(&mut call.edges)),
+            _ => match &node.content {
+                Content::Call(call) => (call.backward(grads)?, call.edges.clone()),
+                Content::Input(index) => {
+                    results[*index] = grads.into_iter().next().and_then(Cotangent::into_tensor);
+                    continue;
+                }
             },
         };
-        for (edge, grad) in edges.into_iter().zip(found) {
-            if let (Some(edge), Some(grad)) = (edge, grad.into_tensor()) {
+        drop(node);
+        for (edge, grad) in edges.iter_mut().zip(&mut found) {
+            if let (Some(edge), Some(grad)) = (edge.take(), std::mem::take(grad).into_tensor()) {
                 pending.add(edge, grad)?;
             }
         }

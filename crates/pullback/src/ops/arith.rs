@@ -1,7 +1,5 @@
 //! Addition, subtraction, multiplication, division, and how operands come to a common dtype.
 
-use std::sync::LazyLock;
-
 use super::family::{Binary, Operands, Reads, binary};
 use super::table::{ErrorSample, Naive, OpInfo, Sample, sample_tensor};
 use crate::array::Array;
@@ -85,14 +83,6 @@ fn reuse(
         }
     }
     Err((a, b))
-}
-
-/// Adds `b` to `a`, in place where nobody else holds `a` (or else `b`).
-pub(crate) fn add_assign(a: &mut Tensor, b: Tensor) -> Result<()> {
-    // A placeholder that does not hold on to `b`, whose memory may be the one to reuse.
-    static NOTHING: LazyLock<Tensor> = LazyLock::new(|| scalar_tensor(Scalar::Bool(false), DType::Bool));
-    *a = add_owned(std::mem::replace(a, NOTHING.clone()), b)?;
-    Ok(())
 }
 
 /// `neg` that reuses the memory of the operand where nobody else holds it.
@@ -431,11 +421,11 @@ mod tests {
     fn sums_reuse_either_term() -> Result<()> {
         let (mut sum, term) = (large(), large());
         let before = address(&sum);
-        add_assign(&mut sum, term.clone())?;
+        sum = add_owned(sum, term.clone())?;
         assert_eq!(address(&sum), before);
         let other = sum.clone();
         let before = address(&term);
-        add_assign(&mut sum, term)?;
+        sum = add_owned(sum, term)?;
         assert_eq!(address(&sum), before);
         assert_eq!((other.to_vec::<f64>()?[0], sum.to_vec::<f64>()?[0]), (4.0, 6.0));
         Ok(())

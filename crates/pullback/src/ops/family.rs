@@ -323,7 +323,9 @@ impl<K: Binary> BinaryOp<K> {
 #[inline]
 pub(crate) fn binary<K: Binary>(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     let (Some(x), Some(y)) = (a.array(), b.array()) else {
-        broadcast_shape(K::NAME, a, b)?;
+        if a.shape() != b.shape() {
+            broadcast_shape(K::NAME, a, b)?;
+        }
         return bind1(&OpRef::Static(BinaryOp::<K>::OP), &[a, b]);
     };
     if x.shape() == y.shape() {
@@ -353,8 +355,7 @@ impl<K: Binary> Op for BinaryOp<K> {
     }
 
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
-        let shape = broadcast_shape(K::NAME, inputs[0], inputs[1])?;
-        Ok(smallvec![K::kernel(inputs[0].concrete(), inputs[1].concrete(), &shape)?.into()])
+        Ok(smallvec![binary::<K>(inputs[0], inputs[1])?])
     }
 
     fn save(&self, needs: &[bool], inputs: &[&Tensor], outputs: &[Tensor]) -> Result<Saved> {
@@ -365,9 +366,9 @@ impl<K: Binary> Op for BinaryOp<K> {
                 saved.tensors.push(t.clone());
             }
         }
-        let (a, b, y) = (inputs[0].shape(), inputs[1].shape(), outputs[0].shape());
-        if a != y || b != y {
-            saved = saved.with_state(Shapes([a, b, y].map(Shape::from_slice)));
+        let (a, b) = (inputs[0].shape(), inputs[1].shape());
+        if a != b {
+            saved = saved.with_state(Shapes([a, b, outputs[0].shape()].map(Shape::from_slice)));
         }
         Ok(saved)
     }

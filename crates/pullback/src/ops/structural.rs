@@ -3,7 +3,7 @@
 
 use crate::{Result, Tensor};
 
-pub(crate) use super::arith::add_assign;
+pub(crate) use super::arith::add_owned;
 pub(crate) use super::shape::{broadcast_to, move_dim};
 
 /// The sum over one dimension, without it.
