@@ -48,11 +48,11 @@ impl Term<'_> {
 }
 
 /// The contraction of two arrays of one dtype. Every label occurs in two of `a`, `b` and `out` at least, with the same
-/// size in both operands.
-pub(crate) fn contract(a: Term<'_>, b: Term<'_>, out: &[u8]) -> Result<Array> {
+/// size in both operands. `name` is what messages call it.
+pub(crate) fn contract(name: &str, a: Term<'_>, b: Term<'_>, out: &[u8]) -> Result<Array> {
     debug_assert_eq!(a.array.dtype(), b.array.dtype());
     let size = |l: &u8| a.size_and_step(*l).or(b.size_and_step(*l)).map_or(1, |(size, _)| size);
-    checked_numel("matmul", &out.iter().map(size).collect::<Shape>())?;
+    checked_numel(name, &out.iter().map(size).collect::<Shape>())?;
     if a.array.dtype().is_float() {
         dispatch!(a.array.dtype(), "matmul", float, T => {
             Ok(contract_as(a, b, out, super::FLOPS_PER_NANO_8 / size_of::<T>(), super::floating::<T>))

@@ -89,9 +89,9 @@ type Kernel<T> = unsafe fn(Batch<'_, T>, Range<usize>);
 /// The operands must be valid for reading and the results for writing, with the steps of the batch.
 unsafe fn run<T: Element>(all: Batch<'_, T>, flops_per_nano: usize, kernel: Kernel<T>) {
     let Product { m, k, n, .. } = all.product;
-    let (count, flops) = (all.nest.len(), 2 * m * n * k);
+    let (count, flops) = (all.nest.len(), (2 * m * n).saturating_mul(k));
     if flops < SPLIT || count >= 8 {
-        let nanos = count * (flops / flops_per_nano + 10);
+        let nanos = count.saturating_mul(flops / flops_per_nano + 10);
         // SAFETY: the caller vouches for the operands; the results of the range are ours.
         return split(count, 1, nanos, |range| unsafe { kernel(all, range) });
     }

@@ -26,7 +26,7 @@ fn matmul(a: &Array, b: &Array) -> crate::Result<Array> {
     };
     let (before_a, before_b) = (la.clone(), lb.clone());
     let (x, y) = (squeeze(a, &mut la, b, &before_b), squeeze(b, &mut lb, a, &before_a));
-    contract(Term { array: &x, labels: &la }, Term { array: &y, labels: &lb }, &labels(0..lead, [m, n]))
+    contract("matmul", Term { array: &x, labels: &la }, Term { array: &y, labels: &lb }, &labels(0..lead, [m, n]))
 }
 
 fn check<T: Element>(a: &Array, b: &Array, tolerance: f64) {
@@ -189,7 +189,9 @@ fn contractions_of_every_order_agree_with_loops() {
                     for _ in 0..3 {
                         let (x, y) = (&xs[turn % xs.len()], &ys[turn / xs.len() % ys.len()]);
                         turn += 1;
-                        let got = contract(Term { array: x, labels: &a }, Term { array: y, labels: &b }, &out).unwrap();
+                        let got =
+                            contract("matmul", Term { array: x, labels: &a }, Term { array: y, labels: &b }, &out)
+                                .unwrap();
                         assert_eq!(got.shape(), shape(&out));
                         for (g, e) in read(&got).into_iter().zip(naive((x, &a), (y, &b), &out)) {
                             assert!((g - e).abs() < 1e-12, "{a:?} {b:?} {out:?} {:?} {:?}", x.strides(), y.strides());

@@ -54,7 +54,7 @@ impl Spec<'_> {
     }
 
     fn product(&self, a: &Array, b: &Array) -> Result<Array> {
-        contract(Term { array: a, labels: self.lhs }, Term { array: b, labels: self.rhs }, self.out)
+        contract(self.name, Term { array: a, labels: self.lhs }, Term { array: b, labels: self.rhs }, self.out)
     }
 
     fn product_with_bias(&self, a: &Array, b: &Array, bias: &Array) -> Result<Tensor> {

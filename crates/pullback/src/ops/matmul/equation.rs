@@ -52,10 +52,11 @@ pub(super) fn einstein_sum(equation: &str, operands: &[&Tensor]) -> Result<Tenso
         let later = |l: &u8| output.contains(l) || terms.iter().any(|t| t.labels.contains(l));
         sum = reduce(sum, |l| later(l) || next.labels.contains(l))?;
         let next = reduce(next, |l| later(l) || sum.labels.contains(l))?;
-        let both = sum.labels.iter().chain(next.labels.iter().filter(|l| !sum.labels.contains(l)));
-        let out: Labels = match terms.is_empty() {
-            true => output.iter().filter(|l| both.clone().any(|o| o == *l)).copied().collect(),
-            false => both.filter(|l| later(l)).copied().collect(),
+        let out: Labels = if terms.is_empty() {
+            output.clone()
+        } else {
+            let others = next.labels.iter().filter(|l| !sum.labels.contains(l));
+            sum.labels.iter().chain(others).filter(|l| later(l)).copied().collect()
         };
         let spec = Spec { name: "einsum", lhs: &sum.labels, rhs: &next.labels, bias: None, out: &out };
         sum = Labelled { tensor: spec.apply(&sum.tensor, &next.tensor, None)?, labels: out };
@@ -63,10 +64,7 @@ pub(super) fn einstein_sum(equation: &str, operands: &[&Tensor]) -> Result<Tenso
     let sum = reduce(sum, |l| output.contains(l))?;
     let order: Vec<isize> =
         output.iter().filter_map(|l| sum.labels.iter().position(|o| o == l)).map(|d| d as isize).collect();
-    // A dimension that is 1 wherever it occurs was dropped on the way.
-    let shape: Shape = output.iter().map(|&l| sizes[usize::from(l)]).collect();
-    let sum = if order.is_sorted() { sum.tensor } else { sum.tensor.permute(&order)? };
-    sum.reshape_to(&shape)
+    if order.is_sorted() { Ok(sum.tensor) } else { sum.tensor.permute(&order) }
 }
 
 /// The letters of an equation, each operand and the result.

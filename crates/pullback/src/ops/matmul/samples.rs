@@ -203,6 +203,15 @@ pub(super) fn outer_errors() -> Vec<ErrorSample> {
             Tensor::outer,
         ),
         failing("bool", Dtype, "outer: expected numbers", ((&[2], Bool), (&[2], F64)), Tensor::outer),
+        ErrorSample::new(
+            "too large",
+            Shape,
+            "outer: a tensor of shape [1099511627776,1099511627776] is too large",
+            || {
+                let x = Tensor::ones(&[1], F64)?.expand(&[1 << 40])?;
+                x.outer(&x)
+            },
+        ),
     ]
 }
 
