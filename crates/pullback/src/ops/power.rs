@@ -62,7 +62,7 @@ ops! { OPS;
     ///
     /// # Dtypes
     /// Floats and integers, promoted by the table of [`DType`]. Powers of integers by integers are integers, and wrap
-    /// on overflow.
+    /// on overflow. A tensor of bools to the power of `true` or `false` becomes `i64`.
     ///
     /// # Derivative
     /// With respect to the base, `e·x^(e-1)`, exact at base 0 to every order if `e` is whole, and 0 where `e` is 0.

@@ -24,6 +24,8 @@ pub use operators::Operand;
 /// A tensor is a cheap handle: cloning shares the data, and the data never changes under a handle. Methods whose name
 /// ends in `_` rebind the handle to a new value, and reuse the memory when nobody else holds it.
 ///
+/// A 0-d tensor has no dimension to name: where PyTorch takes -1 or 0 for one, as in `softmax(-1)`, that is an error here.
+///
 /// Named methods return a [`Result`](crate::Result). Operators (`&a * &b + 1.0`) panic instead, with the same
 /// message; see [`Operand`] for what they accept.
 ///
