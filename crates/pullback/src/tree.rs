@@ -5,6 +5,7 @@ use std::fmt::{self, Debug, Write as _};
 use std::hash::Hash;
 use std::sync::Arc;
 
+use crate::ops::shape::split::check_count;
 use crate::{Result, Tensor, error::bail, stack};
 
 /// What may stand at the leaves of a [`Tree::Mapped`]: anything plain enough to be stored and sent.
@@ -463,9 +464,13 @@ pub fn unstack_trees<T: Tree>(tree: &T) -> Result<Vec<T>> {
             None => known = Some((size, t, path)),
         }
     }
-    let Some((size, ..)) = known else {
+    let Some((size, first, _)) = known else {
         bail!(Arity, "unstack_trees: expected a tree with at least one tensor, got none");
     };
+    for t in leaves(tree) {
+        t.unchanged("unstack_trees")?;
+    }
+    check_count("unstack_trees", size, first)?;
     (0..size as isize).map(|k| try_map(tree, &mut |t| t.select(0, k))).collect()
 }
 

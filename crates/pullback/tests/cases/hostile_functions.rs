@@ -1,0 +1,1 @@
+//! User functions whose rules return nonsense.
