@@ -15,8 +15,8 @@ use crate::interp::{Traced, Tracer};
 use crate::shape::TensorType;
 
 pub(crate) use create::checked_numel;
-pub(crate) use index::{Part, position, python_range};
 pub use index::{Ellipsis, IndexBound, IndexItem, Indices, NewAxis, s};
+pub(crate) use index::{Part, position, python_range};
 pub use operators::Operand;
 
 /// An n-dimensional array of numbers, or the stand-in for one inside a transform.

@@ -159,7 +159,12 @@ fn results_that_are_nonsense() {
     for lanes in [false, true] {
         let s = stale(&noise(&[3], 0.1), lanes);
         let t = s.clone();
-        attack("forward: stale", Odd { forward: Arc::new(move |_| Ok(vec![t.clone()])), ..right() }, &["all"], &mut bad);
+        attack(
+            "forward: stale",
+            Odd { forward: Arc::new(move |_| Ok(vec![t.clone()])), ..right() },
+            &["all"],
+            &mut bad,
+        );
         let t = s.clone();
         let setup: Rule<(Trees, Trees), Trees> = Arc::new(move |_| Ok(vec![t.clone()]));
         attack("setup: stale", Odd { setup, ..right() }, REVERSE, &mut bad);
@@ -167,8 +172,7 @@ fn results_that_are_nonsense() {
         let backward: Rule<_, _> = Arc::new(move |_: (Trees, Vec<Cotangent>)| Ok(vec![t.clone().into()]));
         attack("backward: stale", Odd { backward, ..right() }, REVERSE, &mut bad);
         let t = s.clone();
-        let backward: Rule<_, _> =
-            Arc::new(move |(_, g): (Trees, Vec<Cotangent>)| Ok(vec![g[0].map(|g| g.mul(&t))?]));
+        let backward: Rule<_, _> = Arc::new(move |(_, g): (Trees, Vec<Cotangent>)| Ok(vec![g[0].map(|g| g.mul(&t))?]));
         attack("backward: uses stale", Odd { backward, ..right() }, REVERSE, &mut bad);
         let t = s.clone();
         let jvp: Rule<_, _> = Arc::new(move |_: (Trees, Vec<Tangent>)| Ok(vec![t.clone().into(), Tangent::zero()]));
@@ -223,8 +227,9 @@ fn results_that_are_different_every_time() {
     let forward: Rule<Trees, Trees> = Arc::new(move |x| Ok(vec![x[0].mul(2.0)?; n() % 3]));
     attack("forward: count", Odd { forward: forward.clone(), ..right() }, &[], &mut bad);
     let n = next.clone();
-    let forward: Rule<Trees, Trees> =
-        Arc::new(move |x| Ok(vec![x[0].mul(2.0)?.i(..n() % 3)?.to_dtype(if n() % 2 == 0 { DType::F32 } else { DType::F64 })?]));
+    let forward: Rule<Trees, Trees> = Arc::new(move |x| {
+        Ok(vec![x[0].mul(2.0)?.i(..n() % 3)?.to_dtype(if n() % 2 == 0 { DType::F32 } else { DType::F64 })?])
+    });
     attack("forward: type", Odd { forward: forward.clone(), ..right() }, &[], &mut bad);
     let n = next.clone();
     let setup: Rule<(Trees, Trees), Trees> = Arc::new(move |(x, y)| Ok([x, y].concat()[..n() % 4].to_vec()));
@@ -245,12 +250,7 @@ fn results_that_are_different_every_time() {
         fn setup_context(&self, _: &mut Context<Self>, _: &Tensor, _: &Vec<Tensor>) -> Result<()> {
             Ok(())
         }
-        fn vmap(
-            &self,
-            info: &VmapInfo,
-            dims: Option<usize>,
-            x: &Tensor,
-        ) -> Result<(Vec<Tensor>, Vec<Option<usize>>)> {
+        fn vmap(&self, info: &VmapInfo, dims: Option<usize>, x: &Tensor) -> Result<(Vec<Tensor>, Vec<Option<usize>>)> {
             rules::per_example(self, info, dims, x)
         }
     }

@@ -37,7 +37,9 @@ fn no_operation_takes_a_value_of_a_transform_that_has_ended() {
                     match (sample.call)(&inputs) {
                         Err(e) if e.is_escaped_tracer() => {}
                         Err(e) => bad.push(format!("{} ({}), input {k} of {transform}: {e}", op.name, sample.label)),
-                        Ok(_) => bad.push(format!("{} ({}), input {k} of {transform}: a result", op.name, sample.label)),
+                        Ok(_) => {
+                            bad.push(format!("{} ({}), input {k} of {transform}: a result", op.name, sample.label))
+                        }
                     }
                 }
             }
@@ -311,4 +313,154 @@ fn sizes_that_no_memory_holds() {
         }
     }
     assert!(bad.is_empty(), "panics: {}", bad.join("\n"));
+}
+
+#[test]
+fn integers_at_the_ends_of_their_range() {
+    let ints = |v: &[i64]| Tensor::from_slice(v, &[v.len()]).unwrap();
+    let read = |t: Result<Tensor>| t.and_then(|t| t.to_vec::<i64>());
+    let (min, max) = (i64::MIN, i64::MAX);
+    let x = ints(&[min, max, -1, 0]);
+    // Whole numbers wrap around.
+    assert_eq!(read(x.abs()).unwrap(), [min, max, 1, 0]);
+    assert_eq!(read(x.neg()).unwrap(), [min, min + 1, 1, 0]);
+    assert_eq!(read(x.add(1)).unwrap(), [min + 1, min, 0, 1]);
+    assert_eq!(read(x.sub(1)).unwrap(), [max, max - 1, -2, -1]);
+    assert_eq!(read(x.mul(-1)).unwrap(), [min, min + 1, 1, 0]);
+    assert_eq!(read(x.mul(&x)).unwrap(), [0, 1, 1, 0]);
+    assert_eq!(read(x.square()).unwrap(), [0, 1, 1, 0]);
+    assert_eq!(read(x.pow(3)).unwrap(), [0, max, -1, 0]);
+    assert_eq!(read(x.pow(&ints(&[64, 2, max, 0]))).unwrap(), [0, 1, -1, 1]);
+    assert_eq!(read(x.sign()).unwrap(), [-1, 1, -1, 0]);
+    assert_eq!(read(x.sum().map(|t| t.unsqueeze(0).unwrap())).unwrap(), [-2]);
+    assert_eq!(read(x.cumsum(0)).unwrap(), [min, -1, -2, -2]);
+    assert_eq!(read(x.cumsum(0).and_then(|t| t.neg())).unwrap(), [min, 1, 2, 2]);
+    assert_eq!(read(x.prod().map(|t| t.unsqueeze(0).unwrap())).unwrap(), [0]);
+    assert_eq!(read(ints(&[min, -1]).prod().map(|t| t.unsqueeze(0).unwrap())).unwrap(), [min]);
+    assert_eq!(read(x.maximum(&x.flip(&[0]).unwrap())).unwrap(), [0, max, max, 0]);
+    assert_eq!(read(x.matmul(&x).map(|t| t.unsqueeze(0).unwrap())).unwrap(), [2]);
+    // Division is that of floats, where nothing overflows.
+    let y = x.div(&ints(&[-1, 0, 0, 0])).unwrap();
+    assert!(y.dtype().is_float());
+    let y = y.to_dtype(DType::F64).unwrap().to_vec::<f64>().unwrap();
+    assert!(y[0] == 2f64.powi(63) && y[1] == f64::INFINITY && y[2] == f64::NEG_INFINITY && y[3].is_nan(), "{y:?}");
+    // The same for lanes.
+    for f in [Tensor::abs, Tensor::neg, Tensor::square, Tensor::sign] {
+        let (alone, lanes) = (read(f(&x)).unwrap(), read(vmap(f)(&x)).unwrap());
+        assert_eq!(alone, lanes);
+    }
+    let small = Tensor::from([i32::MIN, i32::MAX]);
+    assert_eq!(small.abs().unwrap().to_vec::<i32>().unwrap(), [i32::MIN, i32::MAX]);
+    assert_eq!(small.neg().unwrap().to_vec::<i32>().unwrap(), [i32::MIN, -i32::MAX]);
+    assert_eq!(small.mul(&small).unwrap().to_vec::<i32>().unwrap(), [0, 1]);
+    assert_eq!(Tensor::from([1u8, 255]).neg().unwrap().to_vec::<u8>().unwrap(), [255, 1]);
+    assert_eq!(Tensor::from([200u8, 255]).add(100).unwrap().to_vec::<u8>().unwrap(), [44, 99]);
+    // A cast saturates, and has no NaN.
+    let odd = Tensor::from([f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e300]);
+    assert_eq!(read(odd.to_dtype(DType::I64)).unwrap(), [0, max, min, max]);
+    // Numbers beside a tensor that cannot hold them.
+    assert_eq!(small.add(i64::MAX).unwrap_err().kind(), ErrorKind::Value);
+    assert_eq!(Tensor::from([1u8]).mul(-1).unwrap_err().kind(), ErrorKind::Value);
+}
+
+#[test]
+fn reductions_of_nothing_and_of_what_is_no_number() {
+    let none = Tensor::zeros(&[0, 3], DType::F64).unwrap();
+    assert_eq!(none.sum().unwrap().item::<f64>().unwrap(), 0.0);
+    assert_eq!(none.prod().unwrap().item::<f64>().unwrap(), 1.0);
+    assert!(none.mean().unwrap().item::<f64>().unwrap().is_nan());
+    assert!(!none.gt(0.0).unwrap().any().unwrap().item::<bool>().unwrap());
+    assert!(none.gt(0.0).unwrap().all().unwrap().item::<bool>().unwrap());
+    assert_eq!(none.logsumexp(&[0], false).unwrap().to_vec::<f64>().unwrap(), [f64::NEG_INFINITY; 3]);
+    for result in [none.max(), none.min(), none.max_dims(&[0], false), none.argmax(None, false), none.argmin(0, true)] {
+        let e = result.unwrap_err();
+        assert!(e.to_string().contains("f64[0,3]"), "{e}");
+    }
+    assert_eq!(none.max_dims(&[1], false).unwrap().shape(), [0]);
+    // And derivatives of them.
+    let functions: [(&str, fn(&Tensor) -> Result<Tensor>); 8] = [
+        ("sum", |x| x.sum()),
+        ("prod", |x| x.prod()),
+        ("mean", |x| x.mean()),
+        ("var", |x| x.var()),
+        ("logsumexp", |x| x.logsumexp(&[0], false)?.sum()),
+        ("softmax", |x| x.softmax(0)?.sum()),
+        ("matmul", |x| x.t()?.matmul(x)?.sum()),
+        ("mse", |x| x.mse_loss(x)),
+    ];
+    let lanes = Tensor::zeros(&[2, 0, 3], DType::F64).unwrap();
+    let no_lanes = Tensor::zeros(&[0, 2, 3], DType::F64).unwrap();
+    for (name, f) in functions {
+        assert_eq!(grad(f)(&none).expect(name).shape(), [0, 3], "{name}");
+        assert_eq!(vmap(grad(f))(&lanes).expect(name).shape(), [2, 0, 3], "{name}");
+        assert_eq!(vmap(grad(f))(&no_lanes).expect(name).shape(), [0, 2, 3], "{name}");
+        assert_eq!(hessian(f)(&none).expect(name).shape(), [0, 3, 0, 3], "{name}");
+        assert_eq!(vmap(hessian(f))(&no_lanes).expect(name).shape(), [0, 2, 3, 2, 3], "{name}");
+        assert_eq!(jacfwd(f)(&none).expect(name).shape(), [0, 3], "{name}");
+        assert!(jvp(f, &none, &none).is_ok(), "{name}");
+    }
+    // NaN and infinities go through and stay in their lane.
+    let odd = Tensor::from([[f64::NAN, 1.0], [f64::INFINITY, 1.0], [2.0, 1.0]]);
+    for (name, f) in functions.into_iter().take(6) {
+        let g = vmap(grad(f))(&odd.unsqueeze(2).unwrap()).expect(name);
+        let last = grad(f)(&Tensor::from([[2.0], [1.0]])).unwrap().to_vec::<f64>().unwrap();
+        assert_eq!(g.to_vec::<f64>().unwrap()[4..], last, "{name}");
+    }
+}
+
+#[test]
+fn functions_that_return_constants_or_their_inputs_under_every_transform() {
+    for shape in [&[][..], &[0], &[1], &[2, 3], &[2, 0, 3]] {
+        let x = ones(shape);
+        let twice: Vec<usize> = [shape, shape].concat();
+        let functions: [(&str, &dyn Fn(&Tensor) -> Result<Tensor>); 2] =
+            [("constant", &|_| Ok(x.clone())), ("input", &|x| Ok(x.clone()))];
+        for (name, f) in functions {
+            let place = format!("{name} {shape:?}");
+            assert_eq!(jacrev(f)(&x).expect(&place).shape(), twice, "{place}");
+            assert_eq!(jacfwd(f)(&x).expect(&place).shape(), twice, "{place}");
+            assert_eq!(
+                jacrev(f)(&x).unwrap().to_vec::<f64>().unwrap(),
+                jacfwd(f)(&x).unwrap().to_vec::<f64>().unwrap()
+            );
+            assert_eq!(hessian(f)(&x).expect(&place).shape(), [&twice[..], shape].concat(), "{place}");
+            assert_eq!(jvp(f, &x, &x).expect(&place).1.shape(), shape, "{place}");
+            let (y, pull) = vjp(f, &x).expect(&place);
+            assert_eq!(pull.call(&y).expect(&place).shape(), shape, "{place}");
+            let lanes = stack(&[&x, &x, &x], 0).unwrap();
+            let each = [&[3], &twice[..]].concat();
+            assert_eq!(vmap(f)(&lanes).expect(&place).shape(), lanes.shape(), "{place}");
+            assert_eq!(vmap(jacrev(f))(&lanes).expect(&place).shape(), each, "{place}");
+            assert_eq!(vmap(jacfwd(f))(&lanes).expect(&place).shape(), each, "{place}");
+            assert_eq!(vmap(vmap(f))(&stack(&[&lanes; 2], 0).unwrap()).expect(&place).rank(), shape.len() + 2);
+        }
+    }
+}
+
+#[test]
+fn values_on_threads_that_outlive_their_transform() {
+    let (send, receive) = std::sync::mpsc::channel::<Tensor>();
+    let (done, wait) = std::sync::mpsc::channel::<()>();
+    let late = std::thread::spawn(move || {
+        let x = receive.recv().unwrap();
+        // Alive: another thread may use it.
+        let first = x.sin();
+        done.send(()).unwrap();
+        let second = receive.recv().unwrap();
+        (first.is_ok(), x.sum(), second.mul(&second), x.item::<f64>(), vmap(|t: &Tensor| t.add(&x))(&ones(&[2])))
+    });
+    grad(|x: &Tensor| {
+        send.send(x.clone()).unwrap();
+        wait.recv().unwrap();
+        x.mul(x)
+    })(&ones(&[]))
+    .unwrap();
+    grad(|x: &Tensor| x.mul(x))(&ones(&[])).unwrap();
+    let kept = escaped(&ones(&[]));
+    send.send(kept[0].1.clone()).unwrap();
+    let (alive, a, b, c, d) = late.join().unwrap();
+    assert!(alive);
+    for e in [a.unwrap_err(), b.unwrap_err(), c.unwrap_err(), d.unwrap_err()] {
+        assert!(e.is_escaped_tracer(), "{e}");
+    }
 }
