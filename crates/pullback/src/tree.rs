@@ -86,7 +86,7 @@ pub trait Tree: Clone + Send + Sync + 'static {
     /// optimizer steps along a gradient.
     ///
     /// # Errors
-    /// `Arity` if the other tree has another number of tensors; the first error of `f`.
+    /// `Arity` if the other tree has another number of tensors, or has them elsewhere; the first error of `f`.
     ///
     /// ```
     /// use pullback::{Tensor, Tree};
@@ -100,6 +100,10 @@ pub trait Tree: Clone + Send + Sync + 'static {
         if n != m {
             let (a, b) = (self.describe(), other.describe());
             bail!(Arity, "zip_with: expected two trees with as many tensors, got {n} and {m} ({a} and {b})");
+        }
+        if !same_places(self, other) {
+            let (a, b) = (self.describe(), other.describe());
+            bail!(Arity, "zip_with: expected two trees with tensors at the same places, got {a} and {b}");
         }
         let mut others = leaves(other).into_iter();
         try_map(self, &mut |t| match others.next() {
@@ -472,6 +476,12 @@ pub fn unstack_trees<T: Tree>(tree: &T) -> Result<Vec<T>> {
     }
     check_count("unstack_trees", size, first)?;
     (0..size as isize).map(|k| try_map(tree, &mut |t| t.select(0, k))).collect()
+}
+
+/// True if two trees with as many tensors have them at the same places: under the same keys, in the same options.
+pub(crate) fn same_places<T: Tree>(a: &T, b: &T) -> bool {
+    use std::any::TypeId;
+    TypeId::of::<T>() == TypeId::of::<Tensor>() || paths(a) == paths(b)
 }
 
 /// Names a leaf in messages.

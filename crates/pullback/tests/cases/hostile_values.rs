@@ -464,3 +464,24 @@ fn values_on_threads_that_outlive_their_transform() {
         assert!(e.is_escaped_tracer(), "{e}");
     }
 }
+
+#[test]
+fn trees_of_as_many_tensors_in_other_places() {
+    use std::collections::BTreeMap;
+    type Map = BTreeMap<String, Tensor>;
+    type Pair = (Option<Tensor>, Option<Tensor>);
+    let map = |key: &str| Map::from([(key.to_string(), ones(&[2]))]);
+    let (left, right): (Pair, Pair) = ((Some(ones(&[2])), None), (None, Some(ones(&[2]))));
+    let wrong = |what: &str, e: Option<Error>| {
+        let e = e.unwrap_or_else(|| panic!("{what}: trees of different structures were taken for one"));
+        assert_eq!(e.kind(), ErrorKind::Arity, "{what}: {e}");
+    };
+    wrong("tangents", jvp(|x: &Map| Ok(x.clone()), &map("a"), &map("b")).err());
+    wrong("tangents", jvp(|x: &Pair| Ok(x.clone()), &left, &right).err());
+    wrong("cotangents", vjp(|x: &Map| Ok(x.clone()), &map("a")).unwrap().1.call(&map("b")).err());
+    wrong("cotangents", vjp(|x: &Pair| Ok(x.clone()), &left).unwrap().1.call(&right).err());
+    wrong("zip_with", map("a").zip_with(&map("b"), |a, b| a.add(b)).err());
+    wrong("zip_with", left.zip_with(&right, |a, b| a.add(b)).err());
+    wrong("stack_trees", stack_trees(&[map("a"), map("b")]).err());
+    wrong("stack_trees", stack_trees(&[left, right]).err());
+}
