@@ -154,8 +154,8 @@ pub trait Function: Clone + Send + Sync + 'static {
     ///
     /// `in_dims` says where each input carries its lanes. Output dims must be in range and of size
     /// `info.batch_size`; `None` means that the output is the same for every lane. The rule usually moves the lanes
-    /// somewhere convenient and calls `self.apply` or tensor operations, whose derivatives are then those of the
-    /// batched function.
+    /// somewhere convenient (see [`VmapInfo::lanes_first`]) and calls `self.apply` or tensor operations, whose
+    /// derivatives are then those of the batched function.
     ///
     /// The default is the generated rule: it runs `forward`, `setup_context`, `backward` and `jvp` under a batch
     /// level, so they must not read raw data. Functions that do may loop instead, with [`rules::per_example`].
