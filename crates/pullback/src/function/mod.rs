@@ -4,6 +4,7 @@ mod context;
 mod cotangent;
 mod derive;
 mod erased;
+mod once;
 pub(crate) mod op;
 pub mod rules;
 mod vmapped;
@@ -171,6 +172,18 @@ pub trait Function: Clone + Send + Sync + 'static {
     /// The default is `false`: each lane then has its own call of `backward`, so that even a rule that clips
     /// gradients gives what a loop over the lanes gives.
     fn backward_is_linear(&self) -> bool {
+        false
+    }
+
+    /// True if the derivative rules must not be differentiated themselves, because they are approximate or call code
+    /// outside this crate.
+    ///
+    /// The rules then run on values without derivatives, like `forward`, so they may read raw data. First derivatives
+    /// work under every transform; under `vmap` such a rule runs for all lanes at once, or for one after the other if
+    /// it reads data. A second derivative with respect to anything that the inputs or the cotangents depend on is an
+    /// error of kind [`NotDifferentiable`](crate::ErrorKind::NotDifferentiable) that names the function: never a zero.
+    /// In reverse mode it is reported when the walk gets to the rule's result, in forward mode at once.
+    fn once_differentiable(&self) -> bool {
         false
     }
 

@@ -40,8 +40,8 @@ pub enum Randomness {
 pub struct VmapInfo {
     /// The number of lanes.
     pub batch_size: usize,
-    /// How random numbers are to be drawn. Random operations inside a hand-written rule are not governed by the
-    /// `vmap` any more; the rule has to honour this itself.
+    /// How random numbers are to be drawn. Under `Error`, drawing is an error inside a hand-written rule as well. Else
+    /// the rule honours this itself: what it draws is not repeated for each lane.
     pub randomness: Randomness,
 }
 
