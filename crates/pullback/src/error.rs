@@ -292,7 +292,11 @@ mod tests {
             }
             assert_eq!(kind.page(), format!("errors/{snake}"));
             let text = std::fs::read_to_string(book.join(format!("{}.md", kind.page()))).unwrap_or_default();
-            assert!(text.contains(&format!("ErrorKind::{kind:?}")), "book/src/{}.md shows no error of its kind", kind.page());
+            assert!(
+                text.contains(&format!("ErrorKind::{kind:?}")),
+                "book/src/{}.md shows no error of its kind",
+                kind.page()
+            );
             pages.retain(|page| *page != snake);
         }
         assert_eq!(pages, [""; 0], "pages without a kind");
