@@ -124,6 +124,8 @@
 #![deny(missing_docs)]
 
 mod array;
+#[cfg(doctest)]
+mod book;
 mod dtype;
 mod error;
 pub mod function;
