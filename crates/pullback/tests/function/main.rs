@@ -4,6 +4,9 @@
 mod cases;
 mod contract;
 mod errors;
+mod opaque;
+mod opaque_rules;
+mod power;
 
 use pullback::{Result, Tensor};
 
