@@ -3,11 +3,31 @@
 use pullback::function::{ArrayMut, ArrayRef, Batching, Types};
 use pullback::*;
 
-/// y = w·xⁿ, where one of `x` and `w` may be shorter and is then repeated.
+/// The sizes that two shapes have when broadcast against each other.
+fn broadcast(a: &[usize], b: &[usize]) -> Vec<usize> {
+    let at = |s: &[usize], k: usize| if k < s.len() { s[s.len() - 1 - k] } else { 1 };
+    let rank = a.len().max(b.len());
+    (0..rank).rev().map(|k| if at(a, k) == 1 { at(b, k) } else { at(a, k) }).collect()
+}
+
+/// Which element of an array of shape `from` stands at element `k` of an array of shape `to`.
+fn source(mut k: usize, from: &[usize], to: &[usize]) -> usize {
+    let (mut index, mut step) = (0, 1);
+    for (j, n) in to.iter().rev().enumerate() {
+        let own = if j < from.len() { from[from.len() - 1 - j] } else { 1 };
+        index += step * (k % n % own);
+        (step, k) = (step * own, k / n);
+    }
+    index
+}
+
+/// y = w·xⁿ with broadcasting.
 fn weighted_powers<T: Element + Into<f64>>(n: i32, x: &[ArrayRef<'_>], y: &mut ArrayMut<'_>) -> Result<()> {
+    let ((xs, ws), shape) = ((x[0].shape(), x[1].shape()), y.shape().to_vec());
     let (x, w) = (x[0].as_slice::<T>()?, x[1].as_slice::<T>()?);
     for (k, y) in y.as_mut_slice::<T>()?.iter_mut().enumerate() {
-        *y = T::from_f64(w[k % w.len()].into() * Into::<f64>::into(x[k % x.len()]).powi(n));
+        let (x, w) = (x[source(k, xs, &shape)], w[source(k, ws, &shape)]);
+        *y = T::from_f64(Into::<f64>::into(w) * Into::<f64>::into(x).powi(n));
     }
     Ok(())
 }
@@ -122,15 +142,14 @@ impl OpaqueFunction for RawPower {
     }
 }
 
-/// w·xⁿ with two inputs, of which one may be broadcast along leading dimensions.
+/// w·xⁿ with two inputs, which broadcast.
 pub struct Weighted(pub i32, pub Batching);
 
 impl OpaqueFunction for Weighted {
     type Inputs = (Tensor, Tensor);
     type Outputs = Tensor;
     fn output_types(&self, (x, w): &Types<(Tensor, Tensor)>) -> Result<TensorType> {
-        let numel = |ty: &TensorType| ty.shape.iter().product::<usize>();
-        Ok(if numel(x) < numel(w) { w.clone() } else { x.clone() })
+        Ok(TensorType::new(x.dtype, &broadcast(&x.shape, &w.shape)))
     }
     fn forward(&self, x: &[ArrayRef<'_>], y: &mut [ArrayMut<'_>]) -> Result<()> {
         match x[0].dtype() {
