@@ -2,6 +2,7 @@
 //! that run, under every transform.
 
 mod cases;
+mod closures;
 mod contract;
 mod errors;
 mod opaque;
