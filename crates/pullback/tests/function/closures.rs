@@ -193,7 +193,8 @@ fn trees_with_auxiliary_saved_trees() {
             let y = m.bias.as_ref().map_or(Ok(product.clone()), |b| product.add(b))?;
             Ok(((y, m.w[0].clone()), (m.w.clone(), Static((m.bias.is_some(), m.label)))))
         },
-        |(w, Static((has_bias, label))): &(Vec<Tensor>, Static<(bool, &'static str)>), (g, h): (Cotangent, Cotangent)| {
+        |(w, Static((has_bias, label))): &(Vec<Tensor>, Static<(bool, &'static str)>),
+         (g, h): (Cotangent, Cotangent)| {
             let bias = has_bias.then(|| g.clone());
             Ok(Model { w: vec![&g * &w[1] + h, &g * &w[0]], bias, label: *label })
         },
@@ -291,11 +292,8 @@ fn captured_tensors() {
     // Constants may be captured.
     let w = Tensor::from(3.0);
     let constant = w.clone();
-    let f = custom_vjp(
-        move |x: &Tensor| x.mul(&constant),
-        |x: &Tensor| Ok((x.mul(3.0)?, ())),
-        move |_: &(), g| Ok(g * &w),
-    );
+    let f =
+        custom_vjp(move |x: &Tensor| x.mul(&constant), |x: &Tensor| Ok((x.mul(3.0)?, ())), move |_: &(), g| Ok(g * &w));
     assert_eq!(value(&grad(&f)(&x).unwrap()), 3.0);
     // What a transform works on may not: not used, and not returned as it is.
     type Make = fn(Tensor) -> Boxed;

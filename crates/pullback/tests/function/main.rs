@@ -8,6 +8,8 @@ mod errors;
 mod opaque;
 mod opaque_rules;
 mod power;
+mod silent;
+mod wrong_rules;
 
 use pullback::{Result, Tensor};
 
