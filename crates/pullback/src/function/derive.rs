@@ -1,7 +1,7 @@
 //! One derivative rule from the other: a linear map is transposed by recording it once and walking back.
 
 use super::context::{Context, Deriving};
-use super::erased::check_rule_value;
+use super::erased::{check_rule_value, check_structure, sum_broadcast};
 use super::{Cotangent, Cotangents, Function, Tangents};
 use crate::error::bail;
 use crate::interp::level::OpenLevel;
@@ -18,7 +18,7 @@ fn transpose<A: Tree, B: Tree>(
     wanted: &dyn Fn(usize) -> bool,
     to: &B::Mapped<TensorType>,
     seeds: &B::Mapped<Cotangent>,
-    kinds: (&str, &str),
+    kinds: [&str; 2],
     known: impl FnOnce(A::Mapped<Cotangent>) -> Result<B::Mapped<Cotangent>>,
 ) -> Result<A::Mapped<Cotangent>> {
     let open = OpenLevel::for_transposing();
@@ -44,16 +44,17 @@ fn transpose<A: Tree, B: Tree>(
     if let Some(e) = failed {
         return Err(e);
     }
-    let found = collect::<B, _>(&known(arguments)?);
-    let types = collect::<B, _>(to);
+    let found = known(arguments)?;
+    check_structure::<B, _, _>(to, &found, kinds)?;
+    let (others, types) = (collect::<A, _>(from), collect::<B, _>(to));
     let seeds = collect::<B, _>(seeds);
-    if found.len() != types.len() {
-        bail!(Rule, "expected one {} for each of {} {}s, got {}", kinds.0, types.len(), kinds.1, found.len());
-    }
     let mut roots = Vec::new();
-    for (k, ((value, ty), seed)) in found.into_iter().zip(&types).zip(seeds).enumerate() {
+    for (k, ((mut value, ty), seed)) in collect::<B, _>(&found).into_iter().zip(&types).zip(seeds).enumerate() {
         let Some(seed) = seed.into_tensor() else { continue };
-        check_rule_value(kinds.0, kinds.1, k, &value, ty, true)?;
+        if kinds[0] == "cotangent" {
+            value = sum_broadcast(value, ty, || types.iter().chain(&others).map(|ty| &ty.shape[..]))?;
+        }
+        check_rule_value(kinds[0], kinds[1], k, &value, ty, true)?;
         if let Some(t) = value.into_tensor()
             && let (_, Some(edge)) = reverse::unwrap(open.level(), t)
         {
@@ -93,7 +94,7 @@ pub(super) fn jvp_from_backward<F: Function>(
         &|k| !ctx.marks.non_differentiable.contains(&k),
         &ctx.facts.inputs,
         &tangents,
-        ("cotangent", "input"),
+        ["cotangent", "input"],
         |grads| function.backward(&inner, saved, grads),
     )
 }
@@ -115,7 +116,7 @@ pub(super) fn backward_from_jvp<F: Function>(
         &|k| needs[k],
         &ctx.facts.outputs,
         &grads,
-        ("tangent", "output"),
+        ["tangent", "output"],
         |tangents: Tangents<F::Inputs>| -> Result<Tangents<F::Outputs>> { function.jvp(&inner, saved, tangents) },
     )
 }
