@@ -6,6 +6,8 @@ mod derive;
 mod erased;
 mod once;
 pub(crate) mod op;
+#[cfg(doctest)]
+mod refused;
 pub mod rules;
 mod vmapped;
 

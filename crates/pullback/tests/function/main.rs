@@ -3,8 +3,13 @@
 
 mod cases;
 mod contract;
+mod database;
+mod entries;
 mod errors;
+mod nests;
 mod once;
+mod semantics_f;
+mod semantics_g;
 
 use pullback::{Result, Tensor};
 
