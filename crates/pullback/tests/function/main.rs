@@ -1,6 +1,7 @@
 //! User-defined operations: what each method is given, what is checked, and that the rules a user wrote are the rules
 //! that run, under every transform.
 
+mod arguments;
 mod cases;
 mod contract;
 mod database;
