@@ -70,8 +70,11 @@ fn factorize<T: RealField + Element>(a: &Tensor) -> Result<Vec<PartialPivLu<T>>>
             if let Some(step) = singular_at(&lu, matrix, n) {
                 let message =
                     format!("expected a matrix with an inverse, got a singular one: {} ({})", name(k), a.ty());
-                return Err(Error::new(ErrorKind::Value, message)
-                    .with_help(format!("column {step} depends on those before it, up to rounding")));
+                let help = match step {
+                    0 => "its first column is zero".to_string(),
+                    _ => format!("column {step} is a sum of multiples of those before it, up to rounding"),
+                };
+                return Err(Error::new(ErrorKind::Value, message).with_help(help));
             }
             Ok(lu)
         })

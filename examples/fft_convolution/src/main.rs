@@ -36,7 +36,7 @@ fn run() -> Result<()> {
     let recovered = descend(misfit, Tensor::zeros(&[9], DType::F64)?, 0.35, 0.0, 150)?;
     report("recovered blur", &recovered, &blur, 1e-6)?;
 
-    // The other way round: spikes, smeared over 16 neighbours each and cut off nowhere.
+    // The other way round: spikes, each smeared over 16 samples.
     let spikes =
         Tensor::from_iter((0..N).map(|k| f64::from(u8::from(k % 37 == 5)) - 0.5 * f64::from(u8::from(k % 53 == 20))));
     let tail = Tensor::from_iter((0..16).map(|k| 0.6f64.powi(k) * 0.4));
@@ -63,7 +63,7 @@ fn descend(
             println!("  step {step:3}: misfit {:.2e}", value.item::<f64>()?);
         }
         velocity = velocity * momentum - slope * rate;
-        x = x + &velocity;
+        x += &velocity;
     }
     Ok(x)
 }
