@@ -2,8 +2,8 @@
 
 use super::context::collect;
 use super::{Dims, Function, VmapInfo, erased};
-use crate::tree::leaves;
-use crate::{Result, Tensor, Tree, error::bail, stack};
+use crate::error::{Context as _, bail};
+use crate::{Result, Tree, stack_trees};
 
 /// The generated rule, which is the default body of [`Function::vmap`]: `forward`, `setup_context`, `backward` and
 /// `jvp` run under a batch level, where they see one lane, and the cotangent of an input that is the same for all
@@ -27,7 +27,8 @@ pub fn generated<F: Function>(
 /// Right for every function, also one that calls code outside this crate; the cost is one call per lane.
 ///
 /// # Errors
-/// `Shape` for zero lanes, because the shapes of the results are then unknown.
+/// `Shape` for zero lanes, because the shapes of the results are then unknown; `Arity`, `Shape` or `Dtype` if lanes have
+/// results of different structures or types.
 ///
 /// ```
 /// use pullback::function::rules;
@@ -71,17 +72,11 @@ pub fn per_example<F: Function>(
         })?;
         lanes.push(function.apply(&one)?);
     }
-    let Some(first) = lanes.first() else {
+    if lanes.is_empty() {
         bail!(Shape, "rules::per_example: expected at least one lane, got 0"; help = "write a `vmap` rule that knows \
             the shapes of the outputs")
-    };
-    let columns: Vec<Vec<&Tensor>> = lanes.iter().map(leaves).collect();
-    let mut k = 0;
-    let outputs = crate::tree::try_map(first, &mut |_| {
-        let column: Vec<&Tensor> = columns.iter().filter_map(|lane| lane.get(k).copied()).collect();
-        k += 1;
-        stack(&column, 0)
-    })?;
+    }
+    let outputs = stack_trees(&lanes).context(|| "rules::per_example: the results of the lanes".to_string())?;
     let out_dims = outputs.map(&mut |_| Some(0));
     Ok((outputs, out_dims))
 }

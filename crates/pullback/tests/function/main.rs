@@ -4,6 +4,7 @@
 mod cases;
 mod contract;
 mod errors;
+mod once;
 
 use pullback::{Result, Tensor};
 

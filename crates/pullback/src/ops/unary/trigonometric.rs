@@ -52,7 +52,7 @@ smooth! { OPS;
         example "assert_eq!(Tensor::from(0.0).asinh()?.item::<f64>()?, 0.0);";
 
     /// The number, not negative, whose hyperbolic cosine each element is; NaN below 1.
-    acosh = Acosh, derivative "`1/sqrt(x² - 1)`, which is infinite at 1.",
+    acosh = Acosh, derivative "`1/sqrt(x² - 1)`, which is infinite at 1; NaN below 1, also below -1.",
         example "assert_eq!(Tensor::from(1.0).acosh()?.item::<f64>()?, 0.0);";
 
     /// The number whose hyperbolic tangent each element is; NaN outside `-1..=1`.
