@@ -209,11 +209,7 @@ fn check(a: &TensorType, b: &TensorType) -> Result<()> {
     }
     let fits = match b.shape.as_slice() {
         [n] => a.shape.len() == 2 && a.shape[0] == *n,
-        [lead @ .., n, _] => {
-            a.shape.len() == lead.len() + 2
-                && a.shape[..=lead.len()] == b.shape[..=lead.len()]
-                && a.shape[lead.len()] == *n
-        }
+        [rows @ .., _] => matches!(a.shape.as_slice(), [own @ .., _] if own == rows),
         [] => false,
     };
     if !fits {
