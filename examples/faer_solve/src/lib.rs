@@ -16,7 +16,7 @@ use pullback::{
 };
 
 use crate::lu::Factors;
-pub use crate::lu::factorizations;
+pub use crate::lu::factorisations;
 
 /// The solution `X` of `A·X = B`; see [`Solve`].
 ///
@@ -91,20 +91,20 @@ impl Solve {
     }
 
     /// The solver that a rule uses: with the factorisation of its call, which others may have replaced meanwhile.
-    fn again(&self, factors: &Saved, transposed: bool) -> Solve {
+    fn again(&self, factors: &Kept, transposed: bool) -> Solve {
         Solve { transposed, memory: Arc::new(Mutex::new(factors.0.clone())) }
     }
 }
 
 /// What a call keeps besides tensors; `None` if there was nothing to solve.
-type Saved = Static<Option<Arc<Factors>>>;
+type Kept = Static<Option<Arc<Factors>>>;
 
 impl Function for Solve {
     type Inputs = (Tensor, Tensor);
     type Outputs = Tensor;
     /// The matrix, the solution and the factorisation. The tensors are values of the level that differentiates, so
     /// outer levels see how they depend on things; the factorisation is only a faster way to the same numbers.
-    type Saved = (Tensor, Tensor, Saved);
+    type Saved = (Tensor, Tensor, Kept);
 
     fn forward(&self, (a, b): &(Tensor, Tensor)) -> Result<Tensor> {
         check(&a.ty(), &b.ty())?;
@@ -209,11 +209,7 @@ fn check(a: &TensorType, b: &TensorType) -> Result<()> {
     }
     let fits = match b.shape.as_slice() {
         [n] => a.shape.len() == 2 && a.shape[0] == *n,
-        [lead @ .., n, _] => {
-            a.shape.len() == lead.len() + 2
-                && a.shape[..=lead.len()] == b.shape[..=lead.len()]
-                && a.shape[lead.len()] == *n
-        }
+        [rows @ .., _] => matches!(a.shape.as_slice(), [own @ .., _] if own == rows),
         [] => false,
     };
     if !fits {

@@ -12,7 +12,7 @@ thread_local! {
 }
 
 /// The number of matrices that this thread has factorised so far, which shows how often the work is done.
-pub fn factorizations() -> usize {
+pub fn factorisations() -> usize {
     COUNT.get()
 }
 
@@ -32,8 +32,8 @@ impl Factors {
     /// Factorises the matrices of `a`, which is `[.., n, n]` and holds floats.
     pub fn of(a: &Tensor) -> Result<Factors> {
         let each = match a.dtype() {
-            DType::F32 => Each::F32(factorize::<f32>(a)?),
-            _ => Each::F64(factorize::<f64>(a)?),
+            DType::F32 => Each::F32(factorise::<f32>(a)?),
+            _ => Each::F64(factorise::<f64>(a)?),
         };
         Ok(Factors { of: a.clone(), each })
     }
@@ -52,7 +52,7 @@ impl Factors {
     }
 }
 
-fn factorize<T: RealField + Element>(a: &Tensor) -> Result<Vec<PartialPivLu<T>>> {
+fn factorise<T: RealField + Element>(a: &Tensor) -> Result<Vec<PartialPivLu<T>>> {
     let values = a.to_vec::<T>()?;
     let n = a.shape()[a.rank() - 1];
     let count = values.len() / (n * n).max(1);

@@ -3,7 +3,7 @@
 
 use std::process::ExitCode;
 
-use faer_solve::{factorizations, solve};
+use faer_solve::{factorisations, solve};
 use pullback::{DType, Error, Result, Tensor, Vmap, hessian, jacrev, stack};
 
 fn main() -> ExitCode {
@@ -43,10 +43,10 @@ fn run() -> Result<()> {
     // One rod, many heatings: they are columns of one system.
     let sources = Tensor::eye(N - 1, DType::F64)?;
     let pieces = c.expand(&[N])?;
-    let before = factorizations();
+    let before = factorisations();
     let each = Vmap::new().in_dims((None, 0)).of(|(c, q): &(Tensor, Tensor)| temperature(c, q))(&(pieces, sources))?;
     report("the sum of the effects of single sources", &each.sum_dims(&[0], false)?, &(&parabola / 2.0))?;
-    println!("  {} factorization for {} right-hand sides", factorizations() - before, N - 1);
+    println!("  {} factorisation for {} right-hand sides", factorisations() - before, N - 1);
 
     // The inverse problem: conductivities from the temperatures of two heatings, by the Gauss-Newton method.
     let ramp = Tensor::from_iter((1..N).map(|k| k as f64 / N as f64));

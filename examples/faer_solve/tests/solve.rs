@@ -1,6 +1,6 @@
 //! The solver against closed forms and differences, its rules, its errors, and that the checker notices wrong rules.
 
-use faer_solve::{Solve, factorizations, solve};
+use faer_solve::{Solve, factorisations, solve};
 use pullback::function::rules;
 use pullback::testing::{assert_close, check_function, numeric_jvp};
 use pullback::{
@@ -166,11 +166,11 @@ fn vmap_is_the_loop_for_lanes_anywhere() {
 }
 
 #[test]
-fn one_factorization_serves_a_call_and_all_its_rules() {
+fn one_factorisation_serves_a_call_and_all_its_rules() {
     let spent = |f: &dyn Fn() -> Result<()>| {
-        let before = factorizations();
+        let before = factorisations();
         f().unwrap();
-        factorizations() - before
+        factorisations() - before
     };
     let (a, b) = (matrix(), right());
     let loss = |(a, b): &(Tensor, Tensor)| solve(a, b)?.square()?.sum();

@@ -143,7 +143,8 @@ impl<P: Tree, R: Residual<P>> Function for Root<P, R> {
         inputs: &(Tensor, P),
     ) -> Result<(Tensor, Option<usize>)> {
         if info.batch_size == 0 {
-            // There is no lane to learn the type of the result from, but it is that of the guess.
+            // The type of the result is that of the guess. The loop would find it by solving for parameters 0, for which
+            // there need not be a root.
             let mut shape = inputs.0.shape().to_vec();
             in_dims.0.map(|dim| shape.remove(dim));
             return Ok((Tensor::zeros(&[&[0], &shape[..]].concat(), inputs.0.dtype())?, Some(0)));
