@@ -14,10 +14,27 @@ use crate::shape::{Shape, contiguous_strides};
 
 /// An element as an unsigned number of the same order.
 pub(crate) trait Key: Element {
-    /// A key with the position of its element below it.
-    type Packed: Copy + Ord + Default + Send + Sync;
+    type Packed: Packed;
     fn pack(self, descending: bool, position: usize) -> Self::Packed;
-    fn position(key: Self::Packed) -> usize;
+}
+
+/// A key with the position of its element below it.
+pub(crate) trait Packed: Copy + Ord + Send + Sync {
+    fn position(self) -> usize;
+}
+
+impl Packed for u64 {
+    #[inline(always)]
+    fn position(self) -> usize {
+        (self & 0xffff_ffff) as usize
+    }
+}
+
+impl Packed for (u64, u32) {
+    #[inline(always)]
+    fn position(self) -> usize {
+        self.1 as usize
+    }
 }
 
 macro_rules! short_key {
@@ -29,8 +46,6 @@ macro_rules! short_key {
                 let key: u32 = $key(self);
                 u64::from(if descending { !key } else { key }) << 32 | position as u64
             }
-            #[inline(always)]
-            fn position(key: u64) -> usize { (key & 0xffff_ffff) as usize }
         }
     )* };
 }
@@ -44,8 +59,6 @@ macro_rules! long_key {
                 let key: u64 = $key(self);
                 (if descending { !key } else { key }, position as u32)
             }
-            #[inline(always)]
-            fn position(key: (u64, u32)) -> usize { key.1 as usize }
         }
     )* };
 }
@@ -78,6 +91,20 @@ pub(crate) fn topk(x: &Array, k: usize, dim: usize, largest: bool, sorted: bool)
     dispatch!(x.dtype(), "topk", all, T => Ok(ordered::<T>(x, dim, largest, k, sorted)))
 }
 
+/// Keeps the `k` smallest keys, in order or as they came. For keys instead of elements, so that few copies of the sort exist.
+#[inline(never)]
+fn arrange<P: Packed>(keys: &mut Vec<P>, k: usize, sorted: bool) {
+    if k < keys.len() {
+        keys.select_nth_unstable(k - 1);
+        keys.truncate(k);
+    }
+    if sorted {
+        keys.sort_unstable();
+    } else {
+        keys.sort_unstable_by_key(|key| key.position());
+    }
+}
+
 fn ordered<T: Key>(x: &Array, dim: usize, descending: bool, k: usize, sorted: bool) -> (Array, Array) {
     let mut shape = Shape::from_slice(x.shape());
     shape[dim] = k;
@@ -96,18 +123,10 @@ fn ordered<T: Key>(x: &Array, dim: usize, descending: bool, k: usize, sorted: bo
                 keys.extend(
                     (0..along.size).map(|p| unsafe { *from.at(a + p as isize * along.steps[0]) }.pack(descending, p)),
                 );
-                if k < along.size {
-                    keys.select_nth_unstable(k - 1);
-                    keys.truncate(k);
-                }
-                if sorted {
-                    keys.sort_unstable();
-                } else {
-                    keys.sort_unstable_by_key(|&key| T::position(key));
-                }
+                arrange(&mut keys, k, sorted);
                 for (q, &key) in keys.iter().enumerate() {
                     // SAFETY: the row of the result is ours.
-                    unsafe { *places.at(b as usize + q * along.steps[1] as usize) = T::position(key) as i64 };
+                    unsafe { *places.at(b as usize + q * along.steps[1] as usize) = key.position() as i64 };
                 }
             });
         });
