@@ -8,6 +8,7 @@ mod errors;
 mod opaque;
 mod opaque_rules;
 mod power;
+mod rules;
 mod silent;
 mod wrong_rules;
 
