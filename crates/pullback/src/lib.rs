@@ -14,7 +14,8 @@
 //!
 //! # The five-minute tour
 //!
-//! A function to differentiate takes a reference to its arguments and returns a [`Result`]:
+//! A function to differentiate takes a reference to its arguments and returns a [`Result`]. Closures name the type of
+//! their argument, as in `|x: &Tensor|`; Rust cannot infer it:
 //!
 //! ```
 //! use pullback::{Tensor, grad};
@@ -127,6 +128,8 @@
 #![deny(missing_docs)]
 
 mod array;
+#[cfg(doctest)]
+mod book;
 mod dtype;
 mod error;
 pub mod function;

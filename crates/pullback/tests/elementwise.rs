@@ -75,6 +75,104 @@ fn extremes_stay_finite() {
     near(&derivatives(|x| x.atan(), 1e200, 2), &[0.0; 2], 0.0);
 }
 
+/// The value and derivatives of `f` at `x`.
+fn with_value(f: F, x: f64, orders: usize) -> Vec<f64> {
+    [vec![item(&f(&Tensor::from(x)).unwrap())], derivatives(f, x, orders)].concat()
+}
+
+#[test]
+fn silu_is_exact_far_out() {
+    let silu: F = |x| x.silu();
+    near(&with_value(silu, 0.0, 3), &[0.0, 0.5, 0.5, 0.0], 1e-15);
+    near(&with_value(silu, -1e-9, 3), &[-4.999_999_997_5e-10, 0.499_999_999_5, 0.5, 5e-10], 1e-14);
+    let at_3 =
+        [2.857_722_380_467_299_8, 1.088_104_106_015_169_7, -0.032_321_404_521_006_174, -0.023_881_495_310_061_16];
+    near(&with_value(silu, 3.0, 3), &at_3, 1e-14);
+    near(&with_value(silu, 40.0, 2), &[40.0, 1.000_000_000_000_000_2, -1.614_374_617_010_803_8e-16], 1e-14);
+    let at_40 = [-1.699_341_702_116_635_5e-16, -1.656_858_159_563_719_7e-16, -1.614_374_617_010_803_8e-16];
+    near(&with_value(silu, -40.0, 2), &at_40, 1e-14);
+    // Where the exponential has underflowed and the product has not.
+    near(&with_value(silu, -711.0, 1), &[-1.170_827_643_084_826_8e-306, -1.169_180_909_409_602e-306], 1e-12);
+    for far in [1e4, 1e300, f64::INFINITY] {
+        assert_eq!(with_value(silu, far, 1), [far, 1.0]);
+        assert_eq!(with_value(silu, -far, 1), [0.0, 0.0]);
+        let single = Tensor::from(-far as f32);
+        assert_eq!(item(&silu(&single).unwrap().to_dtype(DType::F64).unwrap()), 0.0);
+    }
+    assert!(with_value(silu, f64::NAN, 2).iter().all(|v| v.is_nan()));
+}
+
+#[test]
+fn sinc_has_all_derivatives_at_and_near_zero() {
+    let sinc: F = |x| x.sinc();
+    let cases: [(f64, [f64; 5]); 7] = [
+        (0.0, [1.0, 0.0, -3.289_868_133_696_453, 0.0, 19.481_818_206_800_487]),
+        (
+            1e-5,
+            [
+                0.999_999_999_835_506_6,
+                -3.289_868_133_371_756e-5,
+                -3.289_868_132_722_362,
+                0.000_194_818_182_045_114_66,
+                19.481_818_199_933_42,
+            ],
+        ),
+        (
+            -1e-3,
+            [
+                0.999_998_355_066_745,
+                0.003_289_864_886_727_896_4,
+                -3.289_858_392_793_072,
+                -0.019_481_795_316_590_38,
+                19.481_749_536_187_73,
+            ],
+        ),
+        // On both sides of the places where the series end.
+        (
+            0.55,
+            [
+                0.571_619_933_236_173_3,
+                -1.323_735_269_593_462_3,
+                -0.828_079_810_296_460_8,
+                7.323_974_028_240_92,
+                2.415_712_453_518_849_7,
+            ],
+        ),
+        (
+            0.75,
+            [
+                0.300_105_438_719_035_33,
+                -1.342_949_626_540_777_2,
+                0.619_277_045_336_495,
+                6.828_044_084_839_193,
+                -7.183_237_119_160_607,
+            ],
+        ),
+        (1.0, [0.0, -1.0, 2.0, 3.869_604_401_089_358_4, -15.478_417_604_357_434]),
+        (1e3, [0.0, 0.001, -2e-6, -0.009_869_598_401_089_358, 3.947_839_360_435_744e-5]),
+    ];
+    for (x, want) in cases {
+        near(&with_value(sinc, x, 4), &want, 1e-13);
+    }
+    assert_eq!(with_value(sinc, 1e300, 1), [0.0, 1e-300]);
+    assert_eq!(with_value(sinc, f64::NEG_INFINITY, 3), [0.0; 4]);
+    assert_eq!(with_value(sinc, f64::MIN_POSITIVE / 8.0, 1)[0], 1.0);
+    let single = jvp(sinc, &Tensor::from(1e-3f32), &Tensor::from(1f32)).unwrap().1;
+    assert!((single.item::<f32>().unwrap() + 0.003_289_865).abs() < 1e-9);
+}
+
+#[test]
+fn activations_with_parameters_far_out_and_near_zero() {
+    let elu: F = |x| x.elu(1.0);
+    assert_eq!(with_value(elu, 1e4, 3), [1e4, 1.0, 0.0, 0.0]);
+    assert_eq!(with_value(elu, f64::INFINITY, 3), [f64::INFINITY, 1.0, 0.0, 0.0]);
+    assert_eq!(with_value(elu, f64::NEG_INFINITY, 3), [-1.0, 0.0, 0.0, 0.0]);
+    near(&with_value(elu, -1e-10, 1), &[-9.999_999_999_5e-11, 0.999_999_999_9], 1e-15);
+    let leaky: F = |x| x.leaky_relu(0.25);
+    assert_eq!(with_value(leaky, -8.0, 2), [-2.0, 0.25, 0.0]);
+    assert_eq!(with_value(leaky, f64::NEG_INFINITY, 1), [f64::NEG_INFINITY, 0.25]);
+}
+
 #[test]
 fn kinks_are_zero_to_every_order() {
     let abs: F = |x| x.abs();

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use smallvec::SmallVec;
 
 use super::context::{Context, Facts, Marks, collect};
+use super::once::{self, Rule};
 use super::op::{Batched, Cotangents, Op, Saved, Tangents};
 use super::{Cotangent, Function, OpRef, Outs, Tangent, VmapInfo};
 use crate::error::{Context as _, bail};
@@ -22,6 +23,12 @@ pub(super) struct Erased<F: Function> {
     inputs: Skeleton<F::Inputs>,
     /// Known once `forward` has run.
     outputs: OnceLock<Skeleton<F::Outputs>>,
+}
+
+impl<F: Function> Clone for Erased<F> {
+    fn clone(&self) -> Erased<F> {
+        Erased { function: self.function.clone(), inputs: self.inputs.clone(), outputs: self.outputs.clone() }
+    }
 }
 
 /// What [`Op::save`] keeps besides the saved tensors.
@@ -103,6 +110,61 @@ impl<F: Function> Erased<F> {
 
     fn context(&self, call: &SavedCall<F>) -> Context<F> {
         Context { facts: call.facts.clone(), marks: call.marks.clone(), deriving: None }
+    }
+
+    /// Calls the user's `backward`.
+    pub(super) fn run_backward(&self, saved: &Saved, needs: &[bool], grads: &[Cotangent]) -> Result<Cotangents> {
+        let call: &SavedCall<F> = saved.get_state();
+        let ctx = self.context(call);
+        let mut grads: Vec<Cotangent> = grads.to_vec();
+        for (grad, ty) in grads.iter_mut().zip(collect::<F::Outputs, TensorType>(&call.facts.outputs)) {
+            grad.set_type(&ty);
+        }
+        let tree: F::Saved = rebuild(&call.saved, &saved.tensors);
+        let mut arguments = saved.tensors.iter().chain(grads.iter().filter_map(Cotangent::as_tensor));
+        self.run(Method::Backward, &mut arguments, || {
+            let grads =
+                fill::<F::Outputs, Cotangent>(self.outputs.get().expect("forward has run"), grads.iter().cloned());
+            let found = collect::<F::Inputs, Cotangent>(&self.function.backward(&ctx, &tree, grads)?);
+            let types = collect::<F::Inputs, TensorType>(&call.facts.inputs);
+            check_count("cotangent", types.len(), "input", found.len())?;
+            for (k, (value, ty)) in found.iter().zip(&types).enumerate() {
+                check_rule_value("cotangent", "input", k, value, ty, needs[k])?;
+            }
+            Ok(found.into_iter().collect())
+        })
+    }
+
+    /// Calls the user's `jvp`.
+    pub(super) fn run_jvp(&self, saved: &Saved, tangents: &[Tangent]) -> Result<Tangents> {
+        let call: &SavedCall<F> = saved.get_state();
+        let ctx = self.context(call);
+        let mut tangents: Vec<Tangent> = tangents.to_vec();
+        for (tangent, ty) in tangents.iter_mut().zip(collect::<F::Inputs, TensorType>(&call.facts.inputs)) {
+            tangent.set_type(&ty);
+        }
+        let tree: F::Saved = rebuild(&call.saved, &saved.tensors);
+        let mut arguments = saved.tensors.iter().chain(tangents.iter().filter_map(Tangent::as_tensor));
+        self.run(Method::Jvp, &mut arguments, || {
+            let tangents = fill::<F::Inputs, Tangent>(&self.inputs, tangents.iter().cloned());
+            let found = collect::<F::Outputs, Tangent>(&self.function.jvp(&ctx, &tree, tangents)?);
+            let types = collect::<F::Outputs, TensorType>(&call.facts.outputs);
+            check_count("tangent", types.len(), "output", found.len())?;
+            for (k, (value, ty)) in found.iter().zip(&types).enumerate() {
+                let marked = saved.non_differentiable.contains(&k);
+                check_rule_value("tangent", "output", k, value, ty, ty.dtype.is_float() && !marked)?;
+            }
+            Ok(found.into_iter().collect())
+        })
+    }
+
+    pub(super) fn name(&self) -> &str {
+        self.function.name()
+    }
+
+    /// How many of the saved tensors the rules read; the inputs come after them where rules run once.
+    fn read(&self, saved: &Saved) -> usize {
+        super::context::count::<F::Saved, ()>(&saved.get_state::<SavedCall<F>>().saved)
     }
 
     fn run<R>(
@@ -208,53 +270,27 @@ impl<F: Function> Op for Erased<F> {
         })?;
         let mut tensors = SmallVec::new();
         saved.visit(&mut |t| tensors.push(t.clone()));
+        if self.function.once_differentiable() {
+            tensors.extend(inputs.iter().filter(|t| t.dtype().is_float()).map(|&t| t.clone()));
+        }
         let non_differentiable = ctx.marks.non_differentiable.as_slice().into();
         let call = SavedCall::<F> { marks: ctx.marks, facts, saved: skeleton(&saved) };
         Ok(Saved { tensors, non_differentiable, ..Saved::default() }.with_state(call))
     }
 
     fn backward(&self, saved: &Saved, needs: &[bool], grads: &[Cotangent]) -> Result<Cotangents> {
-        let call: &SavedCall<F> = saved.get_state();
-        let ctx = self.context(call);
-        let mut grads: Vec<Cotangent> = grads.to_vec();
-        for (grad, ty) in grads.iter_mut().zip(collect::<F::Outputs, TensorType>(&call.facts.outputs)) {
-            grad.set_type(&ty);
+        if self.function.once_differentiable() {
+            return once::apply(self, Rule::Backward(SmallVec::from_slice(needs)), saved, self.read(saved), grads);
         }
-        let tree: F::Saved = rebuild(&call.saved, &saved.tensors);
-        let mut arguments = saved.tensors.iter().chain(grads.iter().filter_map(Cotangent::as_tensor));
-        self.run(Method::Backward, &mut arguments, || {
-            let grads =
-                fill::<F::Outputs, Cotangent>(self.outputs.get().expect("forward has run"), grads.iter().cloned());
-            let found = collect::<F::Inputs, Cotangent>(&self.function.backward(&ctx, &tree, grads)?);
-            let types = collect::<F::Inputs, TensorType>(&call.facts.inputs);
-            check_count("cotangent", types.len(), "input", found.len())?;
-            for (k, (value, ty)) in found.iter().zip(&types).enumerate() {
-                check_rule_value("cotangent", "input", k, value, ty, needs[k])?;
-            }
-            Ok(found.into_iter().collect())
-        })
+        self.run_backward(saved, needs, grads)
     }
 
     fn jvp(&self, saved: &Saved, tangents: &[Tangent]) -> Result<Tangents> {
-        let call: &SavedCall<F> = saved.get_state();
-        let ctx = self.context(call);
-        let mut tangents: Vec<Tangent> = tangents.to_vec();
-        for (tangent, ty) in tangents.iter_mut().zip(collect::<F::Inputs, TensorType>(&call.facts.inputs)) {
-            tangent.set_type(&ty);
+        if self.function.once_differentiable() {
+            let found = once::apply(self, Rule::Jvp, saved, self.read(saved), tangents)?;
+            return Ok(found.into_iter().collect());
         }
-        let tree: F::Saved = rebuild(&call.saved, &saved.tensors);
-        let mut arguments = saved.tensors.iter().chain(tangents.iter().filter_map(Tangent::as_tensor));
-        self.run(Method::Jvp, &mut arguments, || {
-            let tangents = fill::<F::Inputs, Tangent>(&self.inputs, tangents.iter().cloned());
-            let found = collect::<F::Outputs, Tangent>(&self.function.jvp(&ctx, &tree, tangents)?);
-            let types = collect::<F::Outputs, TensorType>(&call.facts.outputs);
-            check_count("tangent", types.len(), "output", found.len())?;
-            for (k, (value, ty)) in found.iter().zip(&types).enumerate() {
-                let marked = saved.non_differentiable.contains(&k);
-                check_rule_value("tangent", "output", k, value, ty, ty.dtype.is_float() && !marked)?;
-            }
-            Ok(found.into_iter().collect())
-        })
+        self.run_jvp(saved, tangents)
     }
 
     fn vmap(&self, info: &VmapInfo, dims: &[Option<usize>], inputs: &[&Tensor]) -> Result<Batched> {

@@ -6,6 +6,7 @@ mod cotangent;
 mod custom;
 mod derive;
 mod erased;
+mod once;
 pub(crate) mod op;
 mod opaque;
 pub mod rules;
@@ -32,9 +33,11 @@ pub type Dims<T> = <T as Tree>::Mapped<Option<usize>>;
 
 /// The name of a type without its path and parameters.
 fn type_name<T>() -> &'static str {
+    // By bytes: it is asked for in every call, and searching strings costs as much as a small kernel.
     let full = std::any::type_name::<T>();
-    let end = full.find('<').unwrap_or(full.len());
-    full[..end].rsplit("::").next().unwrap_or(full)
+    let end = full.bytes().position(|b| b == b'<').unwrap_or(full.len());
+    let start = full.as_bytes()[..end].iter().rposition(|&b| b == b':').map_or(0, |k| k + 1);
+    &full[start..end]
 }
 
 /// A differentiable, batchable operation that you define.
@@ -163,8 +166,8 @@ pub trait Function: Clone + Send + Sync + 'static {
     ///
     /// `in_dims` says where each input carries its lanes. Output dims must be in range and of size
     /// `info.batch_size`; `None` means that the output is the same for every lane. The rule usually moves the lanes
-    /// somewhere convenient and calls `self.apply` or tensor operations, whose derivatives are then those of the
-    /// batched function.
+    /// somewhere convenient (see [`VmapInfo::lanes_first`]) and calls `self.apply` or tensor operations, whose
+    /// derivatives are then those of the batched function.
     ///
     /// The default is the generated rule: it runs `forward`, `setup_context`, `backward` and `jvp` under a batch
     /// level, so they must not read raw data. Functions that do choose another rule, such as [`rules::per_example`] (a
@@ -184,6 +187,18 @@ pub trait Function: Clone + Send + Sync + 'static {
     /// The default is `false`: each lane then has its own call of `backward`, so that even a rule that clips
     /// gradients gives what a loop over the lanes gives.
     fn backward_is_linear(&self) -> bool {
+        false
+    }
+
+    /// True if the derivative rules must not be differentiated themselves, because they are approximate or call code
+    /// outside this crate.
+    ///
+    /// The rules then run on values without derivatives, like `forward`, so they may read raw data. First derivatives
+    /// work under every transform; under `vmap` such a rule runs for all lanes at once, or for one after the other if
+    /// it reads data. A second derivative with respect to anything that the inputs or the cotangents depend on is an
+    /// error of kind [`NotDifferentiable`](crate::ErrorKind::NotDifferentiable) that names the function: never a zero.
+    /// In reverse mode it is reported when the walk gets to the rule's result, in forward mode at once.
+    fn once_differentiable(&self) -> bool {
         false
     }
 

@@ -2,11 +2,12 @@
 
 use super::context::collect;
 use super::{Dims, Function, VmapInfo, erased};
+use crate::error::{Context as _, bail};
 use crate::interp::batch;
 use crate::ops::structural::move_dim;
 use crate::shape::{Shape, with_dim, without_dim};
 use crate::tree::leaves;
-use crate::{Result, Tensor, TensorType, Tree, error::bail, stack};
+use crate::{Result, Tensor, TensorType, Tree, stack_trees};
 
 /// The generated rule, which is the default body of [`Function::vmap`]: `forward`, `setup_context`, `backward` and
 /// `jvp` run under a batch level, where they see one lane, and the cotangent of an input that is the same for all
@@ -30,7 +31,8 @@ pub fn generated<F: Function>(
 /// For zero lanes, the function is applied to a lane of zeros, to know the types of the results.
 ///
 /// # Errors
-/// `Shape` for zero lanes if the function refuses zeros.
+/// `Shape` for zero lanes if the function refuses zeros; `Arity`, `Shape` or `Dtype` if lanes have results of different
+/// structures or types.
 ///
 /// ```
 /// use pullback::function::rules;
@@ -72,24 +74,7 @@ pub fn per_example<F: Function>(
     for lane in 0..info.batch_size {
         lanes.push(function.apply(&one_lane(&dims, inputs, lane)?)?);
     }
-    let columns: Vec<Vec<&Tensor>> = lanes.iter().map(leaves).collect();
-    for (lane, column) in columns.iter().enumerate() {
-        if column.len() != columns[0].len() {
-            bail!(
-                Rule,
-                "rules::per_example: expected {} outputs from every lane, got {} from lane {lane}",
-                columns[0].len(),
-                column.len()
-            );
-        }
-    }
-    let mut k = 0;
-    let outputs = crate::tree::try_map(&lanes[0], &mut |_| {
-        let column: Vec<&Tensor> = columns.iter().map(|lane| lane[k]).collect();
-        k += 1;
-        stack(&column, 0)
-    })?;
-    in_front(outputs)
+    in_front(stack_trees(&lanes).context(|| "rules::per_example: the results of the lanes".to_string())?)
 }
 
 /// One call for all lanes, with the lanes as the first dimension of every input and output: for functions that accept any

@@ -144,6 +144,12 @@ pub(crate) fn active_batches() -> Vec<Arc<Level>> {
     }
 }
 
+/// The newest open batch level of this thread that forbids random numbers, also one whose batching rule is running.
+pub(crate) fn forbids_randomness() -> Option<Arc<Level>> {
+    let forbids = |l: &&Arc<Level>| matches!(l.kind, LevelKind::Batch { randomness: Randomness::Error, .. });
+    BATCHES.with_borrow(|batches| batches.iter().filter(forbids).max_by_key(|l| l.id).cloned())
+}
+
 /// While it lives, batch level `id` and newer ones are hidden from this thread: their batching rules run below them.
 pub(crate) struct Below(usize);
 

@@ -110,17 +110,17 @@ pub(crate) fn bind1(op: &OpRef, inputs: &[&Tensor]) -> Result<Tensor> {
 /// An error if `tracer` must not be used here: its level has ended, or it was captured by a user's method.
 pub(crate) fn check_usable(tracer: &Tracer, op: &str) -> Result<()> {
     if !tracer.level.is_alive() {
-        return Err(escaped(tracer, op));
+        return Err(escaped(tracer, &format!("{op}: an input")));
     }
     frame::check_captured(tracer, op)
 }
 
 #[cold]
-fn escaped(tracer: &Tracer, op: &str) -> crate::Error {
+fn escaped(tracer: &Tracer, place: &str) -> crate::Error {
     let kind = tracer.level.kind.transform();
     crate::Error::new(
         crate::ErrorKind::EscapedTracer,
-        format!("{op}: an input is a value of a `{kind}` (level {}) that has ended", tracer.level.id),
+        format!("{place} is a value of a `{kind}` (level {}) that has ended", tracer.level.id),
     )
     .with_help("return the value from the transformed function instead of storing it elsewhere")
 }

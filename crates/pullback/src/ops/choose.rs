@@ -61,7 +61,7 @@ ops! { OPS;
     ///
     /// # Derivative
     /// 1 for the operand that was chosen, 0 for the other one, and one half for both where they are equal: the
-    /// derivative of `x.maximum(&x)` is 1.
+    /// derivative of `x.maximum(&x)` is 1. Beside NaN, 1 for both, as in PyTorch's reverse mode.
     ///
     /// # Errors
     /// `Shape` if the shapes do not broadcast; `Value` for a number that the integer dtype of the tensor cannot hold.
@@ -85,6 +85,7 @@ ops! { OPS;
     ///
     /// # Derivative
     /// 1 for the operand that was chosen, 0 for the other one, and one half for both where they are equal.
+    /// Beside NaN, 1 for both.
     ///
     /// # Errors
     /// `Shape` if the shapes do not broadcast; `Value` for a number that the integer dtype of the tensor cannot hold.
@@ -108,7 +109,7 @@ ops! { OPS;
     /// for at least one value of the dtype.
     ///
     /// # Derivative
-    /// 1 inside and at the bounds, 0 outside.
+    /// 1 inside and at the bounds, 0 outside and for NaN.
     ///
     /// If `min` is larger than `max`, every element becomes `max` and the derivative is 0.
     ///
@@ -125,7 +126,8 @@ ops! { OPS;
     /// ```
     ///
     /// # Source
-    /// The derivative at the bounds and the order of the bounds are PyTorch's.
+    /// The order of the bounds is PyTorch's. At the bounds, where this derivative is 1, that of PyTorch 2.15 is 0.
+    /// PyTorch turns integers with a bound that is a float into floats; here they stay what they are.
     fn clamp(&self, min: Option<f64>, max: Option<f64>) -> Result<Tensor> = clamp
         { samples: clamp_samples, errors: clamp_errors, kinks: clamp_kinks };
 }

@@ -61,6 +61,7 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     softmax::OPS,
     sort::OPS,
     unary::activation::OPS,
+    unary::activation::WITH_PARAMETERS,
     unary::exponential::OPS,
     unary::rounding::OPS,
     unary::sign::OPS,

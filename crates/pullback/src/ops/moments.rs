@@ -107,7 +107,7 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn std_dims(&self, dims: &[isize], correction: usize, keepdim: bool) -> Result<Tensor> = std_dims {
-        samples: std_dims_samples, errors: std_dims_errors
+        samples: std_dims_samples, errors: std_dims_errors, kinks: std_dims_kinks
     };
 }
 
@@ -134,9 +134,20 @@ impl<const ROOT: bool> Reduce for Var<ROOT> {
 }
 
 fn variance<T: Float>(x: &Array, over: &Over, divisor: usize, root: bool) -> Result<Array> {
-    let mean = reshaped(&divide(reduce::sum(x, &over.dims)?, over.count(x.shape()))?, &over.kept(x.shape()));
-    let squares = map::zip::<T, T, T>(x, &mean, x.shape(), |x, m| (x - m) * (x - m));
-    let y = divide(reduce::sum(&squares, &over.dims)?, divisor)?;
+    let kept = over.kept(x.shape());
+    let mean_of = |x: &Array| Ok(reshaped(&divide(reduce::sum(x, &over.dims)?, over.count(x.shape()))?, &kept));
+    let squared = |x: &Array, mean: &Array| {
+        let squares = map::zip::<T, T, T>(x, mean, x.shape(), |x, m| (x - m) * (x - m));
+        divide(reduce::sum(&squares, &over.dims)?, divisor)
+    };
+    let mean = mean_of(x)?;
+    let mut y = squared(x, &mean)?;
+    // Beside a large mean, its rounding would show: elements that are all equal would get a deviation, and a derivative.
+    let shows = map::zip::<T, T, bool>(&reshaped(&y, &kept), &mean, &kept, |v, m| v < m * m * T::from_f64(1e-6));
+    if reduce::any(&shows, &(0..kept.len()).collect::<Vec<_>>())?.first::<bool>() {
+        let deviations = map::zip::<T, T, T>(x, &mean, x.shape(), |x, m| x - m);
+        y = squared(&deviations, &mean_of(&deviations)?)?;
+    }
     Ok(if root { map::map::<T, T>(&y, |v| v.sqrt()) } else { y })
 }
 
@@ -241,5 +252,14 @@ fn std_dims_errors() -> Vec<ErrorSample> {
 }
 
 fn std_kinks() -> Vec<Kink> {
-    vec![Kink::new("equal elements", Tensor::from([2.0, 2.0, 2.0]), [0.0; 3], Tensor::std)]
+    vec![
+        Kink::new("equal elements", Tensor::from([2.0, 2.0, 2.0]), [0.0; 3], Tensor::std),
+        // Their sum and mean are rounded.
+        Kink::new("equal elements that are no sums of powers of 2", Tensor::from([0.1; 3]), [0.0; 3], Tensor::std),
+        Kink::new("large equal elements", Tensor::from([1.1e200; 12]), [0.0; 12], Tensor::std),
+    ]
+}
+
+fn std_dims_kinks() -> Vec<Kink> {
+    vec![Kink::new("equal elements in a row", Tensor::from([[0.7; 7]; 2]), [0.0; 14], |x| x.std_dims(&[1], 0, false))]
 }

@@ -1,10 +1,14 @@
-//! Running sums.
+//! Running sums, and the differences that undo them.
 
+use super::arith::{Arithmetic, neg_owned};
 use super::family::{Linear, linear};
+use super::join::cat;
+use super::shape::behind;
 use super::table::{ErrorSample, Naive, Sample, ops, sample_tensor};
 use crate::array::Array;
-use crate::kernels::scan;
-use crate::shape::resolve_dim;
+use crate::dtype::dispatch;
+use crate::kernels::{map, scan};
+use crate::shape::{resolve_dim, with_dim, without_dim};
 use crate::{ErrorKind, Result, Tensor};
 
 ops! { OPS;
@@ -31,6 +35,30 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn cumsum(&self, dim: isize) -> Result<Tensor> = cumsum { samples: cumsum_samples, errors: cumsum_errors };
+
+    /// The differences of neighbours along `dim`, taken `n` times: element `k` of the first is `x[k + 1] - x[k]`.
+    ///
+    /// # Shapes
+    /// That of the tensor with `dim` shorter by `n`, or of size 0.
+    ///
+    /// # Dtypes
+    /// All; integers wrap on overflow, and bools differ or not.
+    ///
+    /// # Derivative
+    /// Tangents: their differences. Cotangents: their differences with zeros at both ends, negated, `n` times.
+    ///
+    /// # Errors
+    /// `Dim` if `dim` is out of range.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::Tensor;
+    /// let x = Tensor::from([1.0, 2.0, 4.0]);
+    /// assert_eq!(x.diff(1, 0)?.to_vec::<f64>()?, [1.0, 2.0]);
+    /// assert_eq!(x.diff(2, 0)?.to_vec::<f64>()?, [1.0]);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    fn diff(&self, n: usize, dim: isize) -> Result<Tensor> = diff { samples: diff_samples, errors: diff_errors };
 }
 
 #[derive(Clone)]
@@ -86,4 +114,73 @@ fn cumsum_errors() -> Vec<ErrorSample> {
     vec![ErrorSample::new("dim", ErrorKind::Dim, "dim -3 is out of range for f64[2,3] (valid: -2..=1)", move || {
         x.cumsum(-3)
     })]
+}
+
+/// The differences of neighbours along a dim that has elements.
+#[derive(Clone)]
+struct Diff {
+    dim: usize,
+}
+
+impl Linear for Diff {
+    const NAME: &'static str = "diff";
+    fn kernel(&self, x: &Array) -> Result<Array> {
+        let n = x.shape()[self.dim] - 1;
+        let (left, right) = (x.slice(self.dim, 0, n, 1), x.slice(self.dim, 1, n, 1));
+        dispatch!(x.dtype(), "diff", all, T => Ok(map::zip::<T, T, T>(&right, &left, left.shape(),
+            #[inline(always)] |a, b| a.minus(b))))
+    }
+    fn transpose(&self, g: &Tensor, _: &[usize]) -> Result<Tensor> {
+        let end = with_dim(&without_dim(g.shape(), self.dim), self.dim, 1);
+        let zero = Tensor::zeros(&end, g.dtype())?;
+        neg_owned(linear(self.clone(), &cat(&[&zero, g, &zero], self.dim as isize)?)?)
+    }
+    fn batched(&self, _: usize) -> Diff {
+        Diff { dim: self.dim + 1 }
+    }
+    fn batched_in_place(&self, _: &[usize], lane: usize) -> Option<(Diff, usize)> {
+        Some((Diff { dim: behind(self.dim, lane) }, lane))
+    }
+}
+
+fn diff(x: &Tensor, n: usize, dim: isize) -> Result<Tensor> {
+    let dim = resolve_dim("diff", dim, x.rank(), x.ty())?;
+    let mut out = x.clone();
+    for _ in 0..n.min(x.shape()[dim]) {
+        out = linear(Diff { dim }, &out)?;
+    }
+    Ok(out)
+}
+
+fn diff_samples() -> Vec<Sample> {
+    let case = |label: &str, shape: &[usize], n: usize, dim: isize, at: usize| {
+        Sample::one(label, [sample_tensor(shape, -1.0, 1.0, 1)], move |x| x[0].diff(n, dim)).reference(move |x| {
+            let mut out = x[0].clone();
+            for _ in 0..n {
+                let mut shape = out.shape.clone();
+                shape[at] = shape[at].saturating_sub(1);
+                out = Naive::from_fn(&shape, |i| {
+                    let mut next = i.to_vec();
+                    next[at] += 1;
+                    out.at(&next) - out.at(i)
+                });
+            }
+            vec![out]
+        })
+    };
+    vec![
+        case("vector", &[4], 1, 0, 0),
+        case("last dim, twice", &[2, 4], 2, -1, 1),
+        case("middle", &[2, 3, 2], 1, 1, 1),
+        case("not at all", &[3], 0, 0, 0),
+        case("nothing left", &[2, 3], 3, 1, 1),
+        case("more often than possible", &[2, 3], 5, 0, 0),
+        case("empty", &[0, 2], 1, 0, 0),
+        case("empty beside", &[3, 0], 1, 0, 0),
+    ]
+}
+
+fn diff_errors() -> Vec<ErrorSample> {
+    let x = sample_tensor(&[2, 3], 0.0, 1.0, 1);
+    vec![ErrorSample::new("dim", ErrorKind::Dim, "diff: dim 2 is out of range for f64[2,3]", move || x.diff(1, 2))]
 }

@@ -54,7 +54,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::array::Array;
 use crate::error::bail;
 use crate::function::Randomness;
-use crate::interp::level::active_batches;
+use crate::interp::level::{active_batches, forbids_randomness};
 use crate::interp::{LevelKind, batch};
 use crate::kernels::random as kernel;
 use crate::shape::Shape;
@@ -281,20 +281,20 @@ draws! {
 fn draw(op: &str, shape: &[usize], make: impl FnOnce(&[usize]) -> Result<Array>) -> Result<Tensor> {
     let mut full = Shape::new();
     let mut own_numbers = Vec::new();
+    if let Some(level) = forbids_randomness() {
+        let (id, LevelKind::Batch { size, .. }) = (level.id, level.kind) else { unreachable!("a batch level") };
+        bail!(Randomness, "{op}: random numbers are drawn inside a `vmap` ({size} lanes, level {id}) that does not \
+            say whether its lanes share them"; help = "give it `.randomness(Randomness::Different)` for numbers \
+            of their own, or `.randomness(Randomness::Same)` for shared ones");
+    }
     for level in active_batches() {
         let LevelKind::Batch { size, randomness } = level.kind else { continue };
         match randomness {
-            Randomness::Error => {
-                let id = level.id;
-                bail!(Randomness, "{op}: random numbers are drawn inside a `vmap` ({size} lanes, level {id}) that does not \
-                    say whether its lanes share them"; help = "give it `.randomness(Randomness::Different)` for numbers \
-                    of their own, or `.randomness(Randomness::Same)` for shared ones");
-            }
             Randomness::Different => {
                 full.push(size);
                 own_numbers.push(level);
             }
-            Randomness::Same => {}
+            Randomness::Same | Randomness::Error => {}
         }
     }
     full.extend_from_slice(shape);

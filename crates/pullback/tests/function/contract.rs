@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use pullback::function::rules;
+use pullback::random::Key;
 use pullback::*;
 
 use crate::{close, forward, value, values};
@@ -395,4 +396,35 @@ fn zero_lanes_and_empty_tensors() {
     assert_eq!(vmap(|x: &Tensor| f.apply(x))(&none).unwrap().shape(), [0, 3]);
     let g = vmap(grad(|x: &Tensor| f.apply(x)?.sum()))(&none).unwrap();
     assert_eq!(g.shape(), [0, 3]);
+}
+
+#[test]
+fn a_written_rule_does_not_draw_where_the_vmap_forbids_it() -> Result<()> {
+    /// Adds noise, in a rule of its own for the whole batch.
+    #[derive(Clone)]
+    struct Noise;
+    impl Function for Noise {
+        type Inputs = Tensor;
+        type Outputs = Tensor;
+        type Saved = ();
+        fn forward(&self, x: &Tensor) -> Result<Tensor> {
+            x.add(&Key::new(1).uniform(x.shape(), x.dtype())?)
+        }
+        fn setup_context(&self, _: &mut Context<Self>, _: &Tensor, _: &Tensor) -> Result<()> {
+            Ok(())
+        }
+        fn vmap(&self, _: &VmapInfo, dims: Dims<Tensor>, x: &Tensor) -> Result<(Tensor, Dims<Tensor>)> {
+            Ok((self.apply(x)?, dims))
+        }
+    }
+    let x = Tensor::zeros(&[4], DType::F64)?;
+    let noise = |x: &Tensor| Noise.apply(x);
+    let e = vmap(noise)(&x).unwrap_err();
+    assert_eq!(e.kind(), ErrorKind::Randomness);
+    assert!(e.to_string().contains("`vmap` of function `Noise`"), "{e}");
+    let lanes = Vmap::new().randomness(Randomness::Different).of(noise)(&x)?.to_vec::<f64>()?;
+    assert!(lanes[0] != lanes[1]);
+    // The state is as before, and draws outside are allowed again.
+    Key::new(1).uniform(&[2], DType::F32)?;
+    Ok(())
 }

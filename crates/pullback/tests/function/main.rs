@@ -5,6 +5,7 @@ mod cases;
 mod closures;
 mod contract;
 mod errors;
+mod once;
 mod opaque;
 mod opaque_rules;
 mod power;

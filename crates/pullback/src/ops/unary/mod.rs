@@ -49,32 +49,66 @@ trait Smooth: Facts + Sized + Send + Sync {
 }
 
 fn samples<K: Facts>(call: fn(&Tensor) -> Result<Tensor>) -> Vec<Sample> {
-    let (lo, hi) = K::DOMAIN;
+    let all = samples_of_shapes(K::DOMAIN, call, K::reference);
+    if K::IS_TEST { all.into_iter().map(Sample::not_differentiable).collect() } else { all }
+}
+
+/// Samples of all shapes with elements in `lo..hi`; `reference` computes an element.
+fn samples_of_shapes(
+    (lo, hi): (f64, f64),
+    call: impl Fn(&Tensor) -> Result<Tensor> + Copy + Send + Sync + 'static,
+    reference: impl Fn(f64) -> f64 + Copy + Send + Sync + 'static,
+) -> Vec<Sample> {
     let shapes: &[(&str, &[usize])] = &[("vector", &[5]), ("matrix", &[2, 3]), ("0-d", &[]), ("empty", &[0, 3])];
     shapes
         .iter()
         .map(|&(label, shape)| {
-            let sample =
-                Sample::one(label, [sample_tensor(shape, lo, hi, 1)], move |x| call(&x[0])).reference(naive::<K>);
-            if K::IS_TEST { sample.not_differentiable() } else { sample }
+            Sample::one(label, [sample_tensor(shape, lo, hi, 1)], move |x| call(&x[0]))
+                .reference(move |x| naive(x, reference))
         })
         .collect()
+}
+
+/// [`samples_of_shapes`] of a function whose parameters are fixed, which `label` names.
+fn samples_with(
+    label: &str,
+    domain: (f64, f64),
+    call: impl Fn(&Tensor) -> Result<Tensor> + Copy + Send + Sync + 'static,
+    reference: impl Fn(f64) -> f64 + Copy + Send + Sync + 'static,
+) -> Vec<Sample> {
+    let mut all = samples_of_shapes(domain, call, reference);
+    for sample in &mut all {
+        sample.label = format!("{label}, {}", sample.label);
+    }
+    all
 }
 
 /// [`samples`], and one in integers.
 fn samples_with_integers<K: Facts>(call: fn(&Tensor) -> Result<Tensor>) -> Vec<Sample> {
     let mut all = samples::<K>(call);
     let integers = Tensor::from([-3i64, 0, 2]);
-    all.push(Sample::one("integers", [integers], move |x| call(&x[0])).reference(naive::<K>).not_differentiable());
+    all.push(
+        Sample::one("integers", [integers], move |x| call(&x[0]))
+            .reference(|x| naive(x, K::reference))
+            .not_differentiable(),
+    );
     all
 }
 
-fn naive<K: Facts>(x: &[Naive]) -> Vec<Naive> {
-    vec![Naive { shape: x[0].shape.clone(), data: x[0].data.iter().map(|&v| K::reference(v)).collect() }]
+fn naive(x: &[Naive], f: impl Fn(f64) -> f64) -> Vec<Naive> {
+    vec![Naive { shape: x[0].shape.clone(), data: x[0].data.iter().map(|&v| f(v)).collect() }]
 }
 
 fn kinks<K: Facts>(call: fn(&Tensor) -> Result<Tensor>) -> Vec<Kink> {
-    K::KINKS.iter().map(|&(at, slope)| Kink::new(format!("at {at}"), Tensor::from(at), [slope], call)).collect()
+    kinks_with(K::KINKS, call)
+}
+
+/// Kinks at points, each with the value of the derivative there.
+fn kinks_with(
+    points: &[(f64, f64)],
+    call: impl Fn(&Tensor) -> Result<Tensor> + Copy + Send + Sync + 'static,
+) -> Vec<Kink> {
+    points.iter().map(|&(at, slope)| Kink::new(format!("at {at}"), Tensor::from(at), [slope], call)).collect()
 }
 
 /// Writes the documentation of a function of one tensor from its parts.

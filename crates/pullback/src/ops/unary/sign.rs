@@ -20,7 +20,7 @@ by_dtype! { OPS;
         derivative "`sign(x)`: 0 at 0, the mean of both sides.",
         example "assert_eq!(Tensor::from([1i32, -2]).abs()?.to_vec::<i32>()?, [1, 2]);";
 
-    /// -1, 0 or 1 for negative, zero and positive elements; NaN for NaN.
+    /// -1, 0 or 1 for negative, zero and positive elements; NaN for NaN, where PyTorch gives 0.
     sign = Sign, dtypes "Floats and integers, which stay what they are. A bool is an error.",
         derivative "0 everywhere, also at 0.",
         example "assert_eq!(Tensor::from([3.0, 0.0, -2.0]).sign()?.to_vec::<f64>()?, [1.0, 0.0, -1.0]);";

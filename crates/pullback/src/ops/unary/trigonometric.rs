@@ -2,9 +2,12 @@
 
 use super::{Facts, Smooth, constant, smooth};
 use crate::array::Array;
+use crate::dtype::dispatch;
+use crate::function::OpRef;
+use crate::kernels::map;
 use crate::kernels::math::{self, Float};
 use crate::ops::arith::{div_owned, mul_owned};
-use crate::ops::family::{Slope, slope};
+use crate::ops::family::{Slope, UnaryOp, UnaryWith, slope, unary_with};
 use crate::{Result, Tensor};
 
 smooth! { OPS;
@@ -49,12 +52,16 @@ smooth! { OPS;
         example "assert_eq!(Tensor::from(0.0).asinh()?.item::<f64>()?, 0.0);";
 
     /// The number, not negative, whose hyperbolic cosine each element is; NaN below 1.
-    acosh = Acosh, derivative "`1/sqrt(x² - 1)`, which is infinite at 1.",
+    acosh = Acosh, derivative "`1/sqrt(x² - 1)`, which is infinite at 1; NaN below 1, also below -1.",
         example "assert_eq!(Tensor::from(1.0).acosh()?.item::<f64>()?, 0.0);";
 
     /// The number whose hyperbolic tangent each element is; NaN outside `-1..=1`.
     atanh = Atanh, derivative "`1/(1 - x²)`, which is infinite at 1 and -1.",
         example "assert_eq!(Tensor::from([0.0, 1.0]).atanh()?.to_vec::<f64>()?, [0.0, f64::INFINITY]);";
+
+    /// `sin(πx)/(πx)`, elementwise, 1 at 0; exactly 0 at the other whole numbers and at infinity.
+    sinc = Sinc, derivative "`(cos(πx) - sinc(x))/x`, with its limit 0 at 0; all derivatives are exact near 0.",
+        example "assert_eq!(Tensor::from([0.0, 1.0]).sinc()?.to_vec::<f64>()?, [1.0, 0.0]);";
 }
 
 impl Facts for Sin {
@@ -389,4 +396,92 @@ impl Slope for Atanh {
     fn derivative(x: &Tensor) -> Result<Tensor> {
         div_owned(x.mul(2.0)?, one_minus_square(x)?.square()?)
     }
+}
+
+impl Facts for Sinc {
+    const DOMAIN: (f64, f64) = (-2.0, 2.0);
+    fn reference(x: f64) -> f64 {
+        match x.fract() == 0.0 {
+            true => f64::from(x == 0.0),
+            false => (std::f64::consts::PI * x).sin() / (std::f64::consts::PI * x),
+        }
+    }
+}
+
+impl Smooth for Sinc {
+    #[inline(always)]
+    fn scalar<T: Float>(x: T) -> T {
+        let y = sin_cos_pi(x).0 / (T::PI * x);
+        let y = if x.abs() == T::INFINITY { T::ZERO } else { y };
+        if x == T::ZERO { T::ONE } else { y }
+    }
+    fn derivative(d: &Tensor, x: &Tensor, _: &Tensor) -> Result<Tensor> {
+        mul_owned(unary_with(&SincDerivative(1), x)?, d.clone())
+    }
+}
+
+/// `sin(πx)` and `cos(πx)`, with `x` reduced before it is multiplied: a large `πx` is known to no fraction of a turn.
+#[inline(always)]
+fn sin_cos_pi<T: Float>(x: T) -> (T, T) {
+    let whole = x.round();
+    let rest = x - whole;
+    let half = whole * T::HALF;
+    let (sin, cos) = ((T::PI * rest).sin_core(), (T::PI * (T::HALF - rest.abs())).sin_core());
+    if half == half.trunc() { (sin, cos) } else { (-sin, -cos) }
+}
+
+/// A derivative of [`Sinc`] of order 1 or higher, as a function of its own: quotients by `x` would lose all digits near
+/// 0, and the more the higher the order.
+#[derive(Clone, Copy)]
+struct SincDerivative(u32);
+
+impl UnaryWith for SincDerivative {
+    const NAME: &'static str = "sinc_derivative";
+    fn share(&self) -> OpRef {
+        OpRef::new(UnaryOp(*self))
+    }
+    fn kernel(&self, x: &Array) -> Result<Array> {
+        let order = self.0;
+        dispatch!(x.dtype(), "sinc_derivative", float, T =>
+            Ok(map::map::<T, T>(x, #[inline(always)] move |x| sinc_derivative(x, order))))
+    }
+    fn derivative(&self, d: &Tensor, x: &Tensor, _: &Tensor) -> Result<Tensor> {
+        mul_owned(unary_with(&SincDerivative(self.0 + 1), x)?, d.clone())
+    }
+}
+
+/// The derivative of some order of `sinc` at `x`: `π^order` times that of `sin(z)/z` at `z = πx`.
+#[inline(always)]
+fn sinc_derivative<T: Float>(x: T, order: u32) -> T {
+    let z = T::PI * x;
+    let number = |n: u32| T::from_f64(f64::from(n));
+    let mut y;
+    // The recurrence from order to order loses about order!/z^order, the series about exp(z); here they are alike.
+    if z.abs() < T::from_f64(1.5 + 0.37 * f64::from(order)) {
+        // The sum of (-1)^k z^p/p!/(2k + 1) for p = 2k - order, from the first p that is not negative.
+        let (mut p, first) = (order % 2, order.div_ceil(2));
+        let mut term = if first.is_multiple_of(2) { T::ONE } else { -T::ONE };
+        if p == 1 {
+            term = term * z;
+        }
+        y = T::ZERO;
+        for _ in 0..14 + order {
+            y = y + term / number(order + p + 1);
+            term = -(term * z * z / number((p + 1) * (p + 2)));
+            p += 2;
+        }
+    } else {
+        // z·f⁽ⁿ⁾ + n·f⁽ⁿ⁻¹⁾ = sin⁽ⁿ⁾(z), for f = sin(z)/z.
+        let (sin, cos) = sin_cos_pi(x);
+        y = sin / z;
+        for n in 1..=order {
+            let top = [sin, cos, -sin, -cos][n as usize % 4];
+            y = (top - number(n) * y) / z;
+        }
+        y = if x.abs() == T::INFINITY { T::ZERO } else { y };
+    }
+    for _ in 0..order {
+        y = y * T::PI;
+    }
+    y
 }

@@ -1,0 +1,180 @@
+//! Operations by name, with parameters as they are written in the data files.
+
+use pullback::{DType, Ellipsis, IndexItem, NewAxis, Reduction, Result, Tensor, cat, einsum, s, stack};
+
+use crate::read::list;
+
+/// The parameters of a line.
+struct Parameters<'a>(&'a [&'a str]);
+
+impl Parameters<'_> {
+    fn int(&self, k: usize) -> isize {
+        self.0[k].parse().unwrap()
+    }
+    fn size(&self, k: usize) -> usize {
+        self.0[k].parse().unwrap()
+    }
+    fn float(&self, k: usize) -> f64 {
+        self.0[k].parse().unwrap()
+    }
+    fn flag(&self, k: usize) -> bool {
+        self.0[k].parse().unwrap()
+    }
+    /// `none` or a number.
+    fn maybe<T: std::str::FromStr>(&self, k: usize) -> Option<T> {
+        self.0[k].parse().ok()
+    }
+    /// `[1,2]`
+    fn ints(&self, k: usize) -> Vec<isize> {
+        list(self.0[k].trim_matches(['[', ']']))
+    }
+    fn sizes(&self, k: usize) -> Vec<usize> {
+        list(self.0[k].trim_matches(['[', ']']))
+    }
+    fn dtype(&self, k: usize) -> DType {
+        DType::ALL.into_iter().find(|d| d.name() == self.0[k]).unwrap()
+    }
+    fn reduction(&self, k: usize) -> Reduction {
+        match self.0[k] {
+            "none" => Reduction::None,
+            "mean" => Reduction::Mean,
+            "sum" => Reduction::Sum,
+            other => panic!("no reduction: {other}"),
+        }
+    }
+    /// `1:3/.../new/-1`
+    fn index(&self, k: usize) -> Vec<IndexItem> {
+        let item = |text: &str| match text {
+            "..." => Ellipsis.into(),
+            "new" => NewAxis.into(),
+            _ if text.contains(':') => {
+                let bounds: Vec<Option<isize>> = text.split(':').map(|e| e.parse().ok()).collect();
+                s(bounds[0], bounds[1], bounds[2].unwrap_or(1))
+            }
+            _ => text.parse::<isize>().unwrap().into(),
+        };
+        self.0[k].split('/').map(item).collect()
+    }
+}
+
+/// Calls a method whose right operand is a number, if the parameter is there, or else a tensor.
+macro_rules! operand {
+    ($x:expr, $method:ident, $right:expr, $parameter:expr) => {
+        match $parameter {
+            None => $x.$method($right),
+            Some(text) => match (text.parse::<bool>(), text.parse::<i64>()) {
+                (Ok(flag), _) => $x.$method(flag),
+                (_, Ok(whole)) => $x.$method(whole),
+                _ => $x.$method(text.parse::<f64>().unwrap()),
+            },
+        }
+    };
+}
+
+/// The outputs of operation `op`.
+pub fn call(op: &str, parameters: &[&str], inputs: &[Tensor]) -> Result<Vec<Tensor>> {
+    let p = Parameters(parameters);
+    let x = &inputs[0];
+    let y = inputs.get(1).unwrap_or(x);
+    let all: Vec<&Tensor> = inputs.iter().collect();
+    let first = p.0.first();
+    macro_rules! by_name {
+        (unary: $($unary:ident)*; binary: $($binary:ident)*; dims: $($dims:ident)*; $($name:pat => $body:expr,)*) => {
+            match op {
+                $(stringify!($unary) => x.$unary()?,)*
+                $(stringify!($binary) => operand!(x, $binary, y, first)?,)*
+                $(stringify!($dims) => x.$dims(&p.ints(0), p.flag(1))?,)*
+                $($name => $body?,)*
+                // Several outputs.
+                "sort" => return x.sort(p.int(0), p.flag(1)).map(|(a, b)| vec![a, b]),
+                "topk" => return x.topk(p.size(0), p.int(1), p.flag(2), p.flag(3)).map(|(a, b)| vec![a, b]),
+                "split" => return x.split(p.size(0), p.int(1)),
+                "split_with_sizes" => return x.split_with_sizes(&p.sizes(0), p.int(1)),
+                "chunk" => return x.chunk(p.size(0), p.int(1)),
+                "unbind" => return x.unbind(p.int(0)),
+                other => panic!("`{other}` is not in tests/expected/call.rs"),
+            }
+        };
+    }
+    let out = by_name! {
+        unary: detach logical_not trace max min var std prod sum mean any all t squeeze_all sigmoid softplus erf erfc exp exp2
+            expm1 log log2 log10 log1p sqrt rsqrt cbrt reciprocal floor ceil round trunc isnan isinf isfinite neg abs sign
+            square relu silu sinc sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh;
+        binary: add sub mul div maximum minimum logical_and logical_or logical_xor eq ne lt le gt ge hypot atan2 logaddexp pow;
+        dims: max_dims min_dims sum_dims mean_dims prod_dims any_dims all_dims logsumexp;
+        "to_dtype" => x.to_dtype(p.dtype(0)),
+        "where_" => match first {
+            None => x.where_(y, &inputs[2]),
+            Some(text) => match (text.parse::<bool>(), text.parse::<i64>()) {
+                (Ok(flag), _) => x.where_(y, flag),
+                (_, Ok(whole)) => x.where_(y, whole),
+                _ => x.where_(y, p.float(0)),
+            },
+        },
+        "leaky_relu" => x.leaky_relu(p.float(0)),
+        "elu" => x.elu(p.float(0)),
+        "diff" => x.diff(p.size(0), p.int(1)),
+        "clamp" => x.clamp(p.maybe(0), p.maybe(1)),
+        "diagonal" => x.diagonal(p.int(0), p.int(1), p.int(2)),
+        "diag_embed" => x.diag_embed(p.int(0), p.int(1), p.int(2)),
+        "diag" => x.diag(p.int(0)),
+        "tril" => x.tril(p.int(0)),
+        "triu" => x.triu(p.int(0)),
+        "argmax" => x.argmax(p.maybe::<isize>(0), p.flag(1)),
+        "argmin" => x.argmin(p.maybe::<isize>(0), p.flag(1)),
+        "gather" => x.gather(p.int(0), y),
+        "take_along_dim" => x.take_along_dim(y, p.int(0)),
+        "scatter_add" => x.scatter_add(p.int(0), y, &inputs[2]),
+        "scatter" => x.scatter(p.int(0), y, &inputs[2]),
+        "index_select" => x.index_select(p.int(0), y),
+        "index_add" => x.index_add(p.int(0), y, &inputs[2]),
+        "index_copy" => x.index_copy(p.int(0), y, &inputs[2]),
+        "dynamic_slice" => x.dynamic_slice(p.int(0), y, p.size(1)),
+        "cat" => cat(&all, p.int(0)),
+        "stack" => stack(&all, p.int(0)),
+        "one_hot" => x.one_hot(p.size(0), p.dtype(1)),
+        "cross_entropy" => x.cross_entropy(y),
+        "cross_entropy_with" => x.cross_entropy_with(y, p.reduction(0)),
+        "nll_loss" => x.nll_loss(y),
+        "nll_loss_with" => x.nll_loss_with(y, p.reduction(0)),
+        "mse_loss" => x.mse_loss(y),
+        "mse_loss_with" => x.mse_loss_with(y, p.reduction(0)),
+        "matmul" => x.matmul(y),
+        "dot" => x.dot(y),
+        "outer" => x.outer(y),
+        "linear" => x.linear(y, inputs.get(2)),
+        "einsum" => einsum(p.0[0], &all),
+        "var_dims" => x.var_dims(&p.ints(0), p.size(1), p.flag(2)),
+        "std_dims" => x.std_dims(&p.ints(0), p.size(1), p.flag(2)),
+        "powi" => x.powi(p.int(0) as i32),
+        "powf" => x.powf(p.float(0)),
+        "sum_to" => x.sum_to(&p.sizes(0)),
+        "i" => x.i(p.index(0)),
+        "index_set" => match p.0.get(1) {
+            None => x.index_set(p.index(0), y),
+            Some(text) if text.contains('.') => x.index_set(p.index(0), p.float(1)),
+            Some(_) => x.index_set(p.index(0), p.int(1)),
+        },
+        "cumsum" => x.cumsum(p.int(0)),
+        "permute" => x.permute(&p.ints(0)),
+        "transpose" => x.transpose(p.int(0), p.int(1)),
+        "movedim" => x.movedim(&p.ints(0), &p.ints(1)),
+        "flip" => x.flip(&p.ints(0)),
+        "roll" => x.roll(&p.ints(0), &p.ints(1)),
+        "expand" => x.expand(&p.sizes(0)),
+        "repeat" => x.repeat(&p.sizes(0)),
+        "repeat_interleave" => x.repeat_interleave(p.size(0), p.int(1)),
+        "reshape" => x.reshape(&p.ints(0)),
+        "unsqueeze" => x.unsqueeze(p.int(0)),
+        "squeeze" => x.squeeze(p.int(0)),
+        "flatten" => x.flatten(p.int(0), p.int(1)),
+        "unflatten" => x.unflatten(p.int(0), &p.ints(1)),
+        "select" => x.select(p.int(0), p.int(1)),
+        "narrow" => x.narrow(p.int(0), p.int(1), p.size(2)),
+        "slice" => x.slice(p.int(0), p.maybe::<isize>(1), p.maybe::<isize>(2), p.int(3)),
+        "softmax" => x.softmax(p.int(0)),
+        "log_softmax" => x.log_softmax(p.int(0)),
+        "argsort" => x.argsort(p.int(0), p.flag(1)),
+    };
+    Ok(vec![out])
+}

@@ -1,0 +1,136 @@
+//! Functions whose rules are differentiable once: first derivatives everywhere, and never a wrong second one.
+
+use pullback::{
+    Context, Cotangent, ErrorKind, Function, Result, Tangent, Tensor, grad, hessian, jacfwd, jacrev, jvp, vjp, vmap,
+};
+
+/// x³ with rules on raw data.
+#[derive(Clone)]
+struct RawCube;
+
+fn on_data(x: &Tensor, g: &Tensor, f: fn(f64) -> f64) -> Result<Tensor> {
+    let (x, g, shape) = (x.to_vec::<f64>()?, g.to_vec::<f64>()?, x.shape());
+    Tensor::from_slice(&x.iter().zip(&g).map(|(&x, &g)| g * f(x)).collect::<Vec<_>>(), shape)
+}
+
+impl Function for RawCube {
+    type Inputs = Tensor;
+    type Outputs = Tensor;
+    type Saved = Tensor;
+    fn forward(&self, x: &Tensor) -> Result<Tensor> {
+        x.powi(3)
+    }
+    fn setup_context(&self, _: &mut Context<Self>, x: &Tensor, _: &Tensor) -> Result<Tensor> {
+        Ok(x.clone())
+    }
+    fn backward(&self, _: &Context<Self>, x: &Tensor, g: Cotangent) -> Result<Cotangent> {
+        Ok(on_data(x, &g.tensor()?, |x| 3.0 * x * x)?.into())
+    }
+    fn jvp(&self, _: &Context<Self>, x: &Tensor, t: Tangent) -> Result<Tangent> {
+        Ok(on_data(x, &t.tensor()?, |x| 3.0 * x * x)?.into())
+    }
+    fn once_differentiable(&self) -> bool {
+        true
+    }
+}
+
+/// The same with a rule in tensor operations that keeps nothing: what it needs, it has from elsewhere.
+#[derive(Clone)]
+struct Forgetful(f64);
+
+impl Function for Forgetful {
+    type Inputs = (Tensor, Tensor);
+    type Outputs = Tensor;
+    type Saved = ();
+    fn forward(&self, (x, y): &(Tensor, Tensor)) -> Result<Tensor> {
+        x.powi(3)?.mul(y)
+    }
+    fn setup_context(&self, _: &mut Context<Self>, _: &(Tensor, Tensor), _: &Tensor) -> Result<()> {
+        Ok(())
+    }
+    fn backward(&self, ctx: &Context<Self>, _: &(), g: Cotangent) -> Result<(Cotangent, Cotangent)> {
+        assert_eq!(*ctx.needs_input_grad(), (true, false));
+        Ok((g * (3.0 * self.0 * self.0), Cotangent::zero()))
+    }
+    fn once_differentiable(&self) -> bool {
+        true
+    }
+}
+
+fn cube(x: &Tensor) -> Result<Tensor> {
+    RawCube.apply(x)
+}
+
+fn near(t: &Tensor, expected: &[f64]) {
+    let got = t.to_vec::<f64>().unwrap();
+    assert!(got.len() == expected.len() && got.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12), "{got:?}");
+}
+
+#[test]
+fn first_derivatives_work_under_every_transform() -> Result<()> {
+    let x = Tensor::from(2.0);
+    let xs = Tensor::from([1.0, 2.0, 3.0]);
+    let slopes = [3.0, 12.0, 27.0];
+    near(&grad(cube)(&x)?, &[12.0]);
+    near(&jvp(cube, &x, &Tensor::from(1.0))?.1, &[12.0]);
+    near(&vmap(grad(cube))(&xs)?, &slopes);
+    near(&grad(|xs: &Tensor| vmap(cube)(xs)?.sum())(&xs)?, &slopes);
+    near(&vmap(|x: &Tensor| Ok(jvp(cube, x, &Tensor::from(1.0))?.1))(&xs)?, &slopes);
+    near(&jvp(vmap(cube), &xs, &Tensor::ones(&[3], xs.dtype())?)?.1, &slopes);
+    let diagonal = [3.0, 0.0, 0.0, 0.0, 12.0, 0.0, 0.0, 0.0, 27.0];
+    near(&jacrev(cube)(&xs)?, &diagonal);
+    near(&jacfwd(cube)(&xs)?, &diagonal);
+    near(&vmap(vmap(grad(cube)))(&xs.reshape(&[3, 1])?)?, &slopes);
+    Ok(())
+}
+
+fn refused<T: std::fmt::Debug>(result: Result<T>, rule: &str) {
+    let e = result.unwrap_err();
+    assert_eq!(e.kind(), ErrorKind::NotDifferentiable, "{e}");
+    for part in [rule, "function `", "differentiable once"] {
+        assert!(e.to_string().contains(part), "{e}");
+    }
+}
+
+#[test]
+fn second_derivatives_are_refused_in_every_nesting() -> Result<()> {
+    let x = Tensor::from(2.0);
+    let xs = Tensor::from([1.0, 2.0, 3.0]);
+    let one = Tensor::from(1.0);
+    let total = |f: fn(&Tensor) -> Result<Tensor>| move |xs: &Tensor| vmap(f)(xs)?.sum();
+    refused(grad(grad(cube))(&x), "`backward`");
+    refused(grad(grad(|x: &Tensor| x.mul(cube(x)?)))(&x), "`backward`");
+    refused(vmap(grad(grad(cube)))(&xs), "`backward`");
+    refused(grad(|xs: &Tensor| grad(total(cube))(xs)?.sum())(&xs), "`backward`");
+    refused(jvp(grad(cube), &x, &one), "`backward`");
+    refused(grad(|x: &Tensor| Ok(jvp(cube, x, &Tensor::from(1.0))?.1))(&x), "`jvp`");
+    refused(jvp(|x: &Tensor| Ok(jvp(cube, x, &Tensor::from(1.0))?.1), &x, &one), "`jvp`");
+    refused(hessian(cube)(&x), "`backward`");
+    refused(jacrev(jacrev(cube))(&xs), "`backward`");
+    refused(jacfwd(jacfwd(cube))(&xs), "`jvp`");
+    // With respect to the cotangent as well, although the rule is linear in it.
+    refused(grad(|g: &Tensor| vjp(cube, &Tensor::from(2.0))?.1.call(g))(&one), "`backward`");
+    Ok(())
+}
+
+#[test]
+fn an_input_that_the_rule_does_not_keep_counts_too() -> Result<()> {
+    let f = |x: &Tensor| Forgetful(2.0).apply(&(x.clone(), Tensor::from(1.0)));
+    let x = Tensor::from(2.0);
+    near(&grad(f)(&x)?, &[12.0]);
+    near(&jvp(f, &x, &Tensor::from(1.0))?.1, &[12.0]);
+    refused(grad(grad(f))(&x), "`backward`");
+    let of_y = |y: &Tensor| grad(|x: &Tensor| Forgetful(2.0).apply(&(x.clone(), y.clone())))(&Tensor::from(2.0));
+    refused(grad(of_y)(&Tensor::from(1.0)), "`backward`");
+    Ok(())
+}
+
+#[test]
+fn what_does_not_depend_on_the_rule_is_not_refused() -> Result<()> {
+    let x = Tensor::from(2.0);
+    // The slope at a constant, and the slope without its derivative.
+    near(&grad(|x: &Tensor| grad(cube)(&Tensor::from(3.0))?.mul(x))(&x)?, &[27.0]);
+    near(&grad(|x: &Tensor| grad(cube)(x)?.detach()?.mul(x))(&x)?, &[12.0]);
+    near(&grad(grad(|x: &Tensor| x.powi(3)?.add(cube(&Tensor::from(3.0))?)))(&x)?, &[12.0]);
+    Ok(())
+}
