@@ -1,15 +1,21 @@
 //! User-defined operations: what each method is given, what is checked, and that the rules a user wrote are the rules
 //! that run, under every transform.
 
+mod arguments;
 mod cases;
 mod closures;
 mod contract;
+mod database;
+mod entries;
 mod errors;
+mod nests;
 mod once;
 mod opaque;
 mod opaque_rules;
 mod power;
 mod rules;
+mod semantics_f;
+mod semantics_g;
 mod silent;
 mod wrong_rules;
 
