@@ -142,7 +142,10 @@ mod tree;
 pub use array::{clear_cache, live_bytes};
 pub use dtype::{DType, Element, Scalar};
 pub use error::{Error, ErrorKind, Result};
-pub use function::{Context, Cotangent, Cotangents, Dims, Function, Randomness, Tangent, Tangents, VmapInfo};
+pub use function::{
+    Context, Cotangent, Cotangents, Dims, Function, Opaque, OpaqueFunction, Randomness, Tangent, Tangents, VmapInfo,
+    custom, custom_jvp, custom_vjp, custom_vmap,
+};
 pub use kernels::threads::{num_threads, set_num_threads};
 pub use ops::{Reduction, cat, einsum, stack};
 pub use shape::{Shape, TensorType};

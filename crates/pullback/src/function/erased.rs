@@ -10,7 +10,7 @@ use super::once::{self, Rule};
 use super::op::{Batched, Cotangents, Op, Saved, Tangents};
 use super::{Cotangent, Function, OpRef, Outs, Tangent, VmapInfo};
 use crate::error::{Context as _, bail};
-use crate::interp::{Frame, Method, bind, check_alive};
+use crate::interp::{Frame, Method, bind, check_own};
 use crate::tree::{Leaf, leaves};
 use crate::{Result, Tensor, TensorType, Tree};
 
@@ -80,16 +80,22 @@ pub(super) fn apply_generated<F: Function>(
 
 fn run_forward<F: Function>(function: &F, inputs: &F::Inputs, tensors: &[&Tensor]) -> Result<F::Outputs> {
     let name = function.name();
-    let outputs = Frame::run(name, Method::Forward, &mut tensors.iter().copied(), || function.forward(inputs))
-        .context(|| place(name, Method::Forward))?;
-    let mut escaped = Ok(());
-    outputs.visit(&mut |t| {
-        if escaped.is_ok() {
-            escaped = check_alive(t, "an output");
+    Frame::run(name, Method::Forward, &mut tensors.iter().copied(), || {
+        let outputs = function.forward(inputs)?;
+        check_all_own(&outputs, "an output")?;
+        Ok(outputs)
+    })
+    .context(|| place(name, Method::Forward))
+}
+
+fn check_all_own<T: Tree>(tree: &T, what: &str) -> Result<()> {
+    let mut checked = Ok(());
+    tree.visit(&mut |t| {
+        if checked.is_ok() {
+            checked = check_own(t, what);
         }
     });
-    escaped.context(|| place(name, Method::Forward))?;
-    Ok(outputs)
+    checked
 }
 
 /// How messages name a method of a user's function.
@@ -192,7 +198,7 @@ pub(super) fn check_rule_value(
         }
         return Ok(());
     };
-    check_alive(t, kind)?;
+    check_own(t, format_args!("the {kind} of {of} {index}"))?;
     let got = t.ty();
     if !ty.dtype.is_float() {
         bail!(Rule, "expected no {kind} for {of} {index}, which is {ty} and takes none, got {got}"; help = "return \
@@ -258,15 +264,12 @@ impl<F: Function> Op for Erased<F> {
         let mut ctx = Context { facts: facts.clone(), marks: Marks::default(), deriving: None };
         let mut arguments = inputs.iter().copied().chain(outputs);
         let saved = self.run(Method::SetupContext, &mut arguments, || {
-            self.function.setup_context(&mut ctx, &input_tree, &output_tree)
+            let saved = self.function.setup_context(&mut ctx, &input_tree, &output_tree)?;
+            check_all_own(&saved, "a saved value")?;
+            Ok(saved)
         })?;
         let mut tensors = SmallVec::new();
         saved.visit(&mut |t| tensors.push(t.clone()));
-        for t in &tensors {
-            if let Err(e) = check_alive(t, "a saved value") {
-                return self.fail(Method::SetupContext, e);
-            }
-        }
         if self.function.once_differentiable() {
             tensors.extend(inputs.iter().filter(|t| t.dtype().is_float()).map(|&t| t.clone()));
         }
@@ -301,7 +304,7 @@ impl<F: Function> Op for Erased<F> {
                 bail!(Rule, "expected one batch dim for each of {} outputs, got {}", outs.len(), out_dims.len());
             }
             for (k, (out, dim)) in outs.iter().zip(&out_dims).enumerate() {
-                check_alive(out, "an output")?;
+                check_own(out, "an output")?;
                 let Some(dim) = *dim else { continue };
                 let (ty, n) = (out.ty(), info.batch_size);
                 match out.shape().get(dim) {

@@ -1,18 +1,24 @@
 //! Operations that users write, on the same footing as those built in.
 
+mod batching;
 mod context;
 mod cotangent;
+mod custom;
 mod derive;
 mod erased;
 mod once;
 pub(crate) mod op;
+mod opaque;
 pub mod rules;
 mod vmapped;
 
+pub use batching::Batching;
 pub use context::Context;
 pub use cotangent::{Cotangent, Tangent};
+pub use custom::{Custom, custom, custom_jvp, custom_vjp, custom_vmap};
 pub(crate) use op::{OpRef, Outs, Saved};
 pub use op::{Randomness, VmapInfo};
+pub use opaque::{ArrayMut, ArrayRef, Opaque, OpaqueFunction, Types};
 
 use crate::{Result, Tree};
 
@@ -24,6 +30,15 @@ pub type Tangents<T> = <T as Tree>::Mapped<Tangent>;
 
 /// One batch dimension per tensor of a tree; `None` for a tensor that is the same for every lane.
 pub type Dims<T> = <T as Tree>::Mapped<Option<usize>>;
+
+/// The name of a type without its path and parameters.
+fn type_name<T>() -> &'static str {
+    // By bytes: it is asked for in every call, and searching strings costs as much as a small kernel.
+    let full = std::any::type_name::<T>();
+    let end = full.bytes().position(|b| b == b'<').unwrap_or(full.len());
+    let start = full.as_bytes()[..end].iter().rposition(|&b| b == b':').map_or(0, |k| k + 1);
+    &full[start..end]
+}
 
 /// A differentiable, batchable operation that you define.
 ///
@@ -100,11 +115,7 @@ pub trait Function: Clone + Send + Sync + 'static {
 
     /// The name that messages use; the name of the type unless overridden.
     fn name(&self) -> &str {
-        // By bytes: it is asked for in every call, and searching strings costs as much as a small kernel.
-        let full = std::any::type_name::<Self>();
-        let end = full.bytes().position(|b| b == b'<').unwrap_or(full.len());
-        let start = full.as_bytes()[..end].iter().rposition(|&b| b == b':').map_or(0, |k| k + 1);
-        &full[start..end]
+        type_name::<Self>()
     }
 
     /// Computes the outputs. The inputs carry no derivatives here, so their data may be read.

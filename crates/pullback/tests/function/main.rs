@@ -2,9 +2,15 @@
 //! that run, under every transform.
 
 mod cases;
+mod closures;
 mod contract;
 mod errors;
 mod once;
+mod opaque;
+mod opaque_rules;
+mod power;
+mod silent;
+mod wrong_rules;
 
 use pullback::{Result, Tensor};
 
