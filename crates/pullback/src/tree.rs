@@ -126,7 +126,7 @@ pub trait Tree: Clone + Send + Sync + 'static {
 }
 
 /// The path of every tensor of a tree, in order.
-fn paths<T: Tree>(tree: &T) -> Vec<String> {
+pub(crate) fn paths<T: Tree>(tree: &T) -> Vec<String> {
     let mut out = Vec::new();
     tree.visit_paths(&mut String::new(), &mut |p| out.push(p.to_string()));
     out

@@ -1,11 +1,11 @@
 //! One derivative rule from the other: a linear map is transposed by recording it once and walking back.
 
 use super::context::{Context, Deriving};
-use super::erased::check_rule_value;
+use super::erased::{check_rule_value, check_structure, place, sum_broadcast};
 use super::{Cotangent, Cotangents, Function, Tangent, Tangents};
-use crate::error::bail;
+use crate::error::{Context as _, bail};
 use crate::interp::level::{OpenLevel, Sealed};
-use crate::interp::{LevelKind, Traced, forward, reverse};
+use crate::interp::{Frame, LevelKind, Method, Traced, forward, reverse};
 use crate::kernels::copy::contiguous;
 use crate::tensor::Repr;
 use crate::tree::{Leaf, leaves, try_map};
@@ -13,14 +13,15 @@ use crate::{DType, Result, Tensor, TensorType, Tree};
 
 /// The result of the missing rule of one call.
 ///
-/// `known` is the rule that exists, from `A` to `B`; the derived one goes from `B` to `A`. `seeds` are what the
-/// derived rule was given; `wanted` says for which parts of `A` a result is needed.
+/// `known` is the rule that exists, `method` of a function, from `A` to `B`; the derived one goes from `B` to `A`.
+/// `seeds` are what the derived rule was given; `wanted` says for which parts of `A` a result is needed.
 fn transpose<A: Tree, B: Tree>(
+    (name, method): (&str, Method),
+    saved: &impl Tree,
     from: &A::Mapped<TensorType>,
     wanted: &dyn Fn(usize) -> bool,
     to: &B::Mapped<TensorType>,
     seeds: &B::Mapped<Cotangent>,
-    kinds: (&str, &str),
     known: impl FnOnce(A::Mapped<Cotangent>) -> Result<B::Mapped<Cotangent>>,
 ) -> Result<A::Mapped<Cotangent>> {
     let open = OpenLevel::sealed(LevelKind::Reverse, Sealed::Transposing);
@@ -46,25 +47,34 @@ fn transpose<A: Tree, B: Tree>(
     if let Some(e) = failed {
         return Err(e);
     }
-    let found = collect::<B, _>(&known(arguments)?);
-    let types = collect::<B, _>(to);
-    let seeds = collect::<B, _>(seeds);
-    if found.len() != types.len() {
-        bail!(Rule, "expected one {} for each of {} {}s, got {}", kinds.0, types.len(), kinds.1, found.len());
-    }
+    let kinds = if method == Method::Backward { ["cotangent", "input"] } else { ["tangent", "output"] };
+    let given = collect::<A, Cotangent>(&arguments);
+    let mut read = leaves(saved).into_iter().chain(given.iter().filter_map(Cotangent::as_tensor));
     let mut roots = Vec::new();
-    for (k, ((value, ty), seed)) in found.into_iter().zip(&types).zip(seeds).enumerate() {
-        let Some(seed) = seed.into_tensor() else { continue };
-        check_rule_value(kinds.0, kinds.1, k, &value, ty, true)?;
-        let Some(t) = value.into_tensor() else { continue };
-        let (at_zero, edge) = reverse::unwrap(open.level(), t);
-        if let Some(found) = nonzero(&at_zero) {
-            bail!(Rule, "expected a rule that is linear, so that its transpose exists, got {found} in the {} of {} {k} \
-                when everything it is given is zero", kinds.0, kinds.1; help = "leave out terms that do not depend on \
-                the (co)tangents, or implement both `backward` and `jvp`");
+    Frame::run(name, method, &mut read, || {
+        let found = known(arguments)?;
+        check_structure::<B, _, _>(to, &found, kinds)?;
+        let (others, types) = (collect::<A, _>(from), collect::<B, _>(to));
+        let seeds = collect::<B, _>(seeds);
+        for (k, ((mut value, ty), seed)) in collect::<B, _>(&found).into_iter().zip(&types).zip(seeds).enumerate() {
+            let Some(seed) = seed.into_tensor() else { continue };
+            if method == Method::Backward {
+                value = sum_broadcast(value, ty, || types.iter().chain(&others).map(|ty| &ty.shape[..]))?;
+            }
+            check_rule_value(kinds[0], kinds[1], k, &value, ty, true)?;
+            let Some(t) = value.into_tensor() else { continue };
+            let (at_zero, edge) = reverse::unwrap(open.level(), t);
+            if let Some(found) = nonzero(&at_zero) {
+                let [kind, of] = kinds;
+                bail!(Rule, "expected a rule that is linear, so that its transpose exists, got {found} in the {kind} of \
+                    {of} {k} when everything it is given is zero"; help = "leave out terms that do not depend on the \
+                    (co)tangents, or implement both `backward` and `jvp`");
+            }
+            roots.extend(edge.map(|edge| (edge, seed)));
         }
-        roots.extend(edge.map(|edge| (edge, seed)));
-    }
+        Ok(())
+    })
+    .context(|| place(name, method))?;
     drop(open);
     let mut results = reverse::backward(roots, n)?.into_iter();
     Ok(A::map_mapped(from, &mut |_: &TensorType| {
@@ -116,11 +126,12 @@ pub(super) fn jvp_from_backward<F: Function>(
     }
     let inner = ctx.deriving(Deriving::Jvp);
     transpose::<F::Outputs, F::Inputs>(
+        (function.name(), Method::Backward),
+        saved,
         &ctx.facts.outputs,
         &|k| !ctx.marks.non_differentiable.contains(&k),
         &ctx.facts.inputs,
         &tangents,
-        ("cotangent", "input"),
         |grads| function.backward(&inner, saved, grads),
     )
 }
@@ -138,11 +149,12 @@ pub(super) fn backward_from_jvp<F: Function>(
     let inner = ctx.deriving(Deriving::Backward);
     let needs = collect::<F::Inputs, bool>(&ctx.facts.needs);
     transpose::<F::Inputs, F::Outputs>(
+        (function.name(), Method::Jvp),
+        saved,
         &ctx.facts.inputs,
         &|k| needs[k],
         &ctx.facts.outputs,
         &grads,
-        ("tangent", "output"),
         |tangents: Tangents<F::Inputs>| -> Result<Tangents<F::Outputs>> { function.jvp(&inner, saved, tangents) },
     )
 }

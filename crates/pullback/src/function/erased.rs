@@ -5,13 +5,14 @@ use std::sync::{Arc, OnceLock};
 
 use smallvec::SmallVec;
 
-use super::context::{Context, Facts, Marks, collect};
+use super::context::{Context, Facts, Marks, collect, count};
 use super::once::{self, Rule};
 use super::op::{Batched, Cotangents, Op, Saved, Tangents};
 use super::{Cotangent, Function, OpRef, Outs, Tangent, VmapInfo};
 use crate::error::{Context as _, bail};
 use crate::interp::{Frame, Method, bind, check_own};
-use crate::tree::{Leaf, leaves};
+use crate::shape::broadcasts_to;
+use crate::tree::{Leaf, leaves, paths};
 use crate::{Result, Tensor, TensorType, Tree};
 
 /// A structure without leaves.
@@ -117,21 +118,25 @@ impl<F: Function> Erased<F> {
         let call: &SavedCall<F> = saved.get_state();
         let ctx = self.context(call);
         let mut grads: Vec<Cotangent> = grads.to_vec();
-        for (grad, ty) in grads.iter_mut().zip(collect::<F::Outputs, TensorType>(&call.facts.outputs)) {
-            grad.set_type(&ty);
+        let outputs = collect::<F::Outputs, TensorType>(&call.facts.outputs);
+        for (grad, ty) in grads.iter_mut().zip(&outputs) {
+            grad.set_type(ty);
         }
         let tree: F::Saved = rebuild(&call.saved, &saved.tensors);
         let mut arguments = saved.tensors.iter().chain(grads.iter().filter_map(Cotangent::as_tensor));
         self.run(Method::Backward, &mut arguments, || {
             let grads =
                 fill::<F::Outputs, Cotangent>(self.outputs.get().expect("forward has run"), grads.iter().cloned());
-            let found = collect::<F::Inputs, Cotangent>(&self.function.backward(&ctx, &tree, grads)?);
+            let found = self.function.backward(&ctx, &tree, grads)?;
+            check_structure::<F::Inputs, _, _>(&self.inputs, &found, ["cotangent", "input"])?;
             let types = collect::<F::Inputs, TensorType>(&call.facts.inputs);
-            check_count("cotangent", types.len(), "input", found.len())?;
-            for (k, (value, ty)) in found.iter().zip(&types).enumerate() {
-                check_rule_value("cotangent", "input", k, value, ty, needs[k])?;
+            let mut fitted = Cotangents::new();
+            for (k, (value, ty)) in collect::<F::Inputs, Cotangent>(&found).into_iter().zip(&types).enumerate() {
+                let value = sum_broadcast(value, ty, || types.iter().chain(&outputs).map(|ty| &ty.shape[..]))?;
+                check_rule_value("cotangent", "input", k, &value, ty, needs[k])?;
+                fitted.push(value);
             }
-            Ok(found.into_iter().collect())
+            Ok(fitted)
         })
     }
 
@@ -147,9 +152,11 @@ impl<F: Function> Erased<F> {
         let mut arguments = saved.tensors.iter().chain(tangents.iter().filter_map(Tangent::as_tensor));
         self.run(Method::Jvp, &mut arguments, || {
             let tangents = fill::<F::Inputs, Tangent>(&self.inputs, tangents.iter().cloned());
-            let found = collect::<F::Outputs, Tangent>(&self.function.jvp(&ctx, &tree, tangents)?);
+            let found = self.function.jvp(&ctx, &tree, tangents)?;
+            let outputs = self.outputs.get().expect("forward has run");
+            check_structure::<F::Outputs, _, _>(outputs, &found, ["tangent", "output"])?;
+            let found = collect::<F::Outputs, Tangent>(&found);
             let types = collect::<F::Outputs, TensorType>(&call.facts.outputs);
-            check_count("tangent", types.len(), "output", found.len())?;
             for (k, (value, ty)) in found.iter().zip(&types).enumerate() {
                 let marked = saved.non_differentiable.contains(&k);
                 check_rule_value("tangent", "output", k, value, ty, ty.dtype.is_float() && !marked)?;
@@ -164,7 +171,7 @@ impl<F: Function> Erased<F> {
 
     /// How many of the saved tensors the rules read; the inputs come after them where rules run once.
     fn read(&self, saved: &Saved) -> usize {
-        super::context::count::<F::Saved, ()>(&saved.get_state::<SavedCall<F>>().saved)
+        count::<F::Saved, ()>(&saved.get_state::<SavedCall<F>>().saved)
     }
 
     fn run<R>(
@@ -206,7 +213,7 @@ pub(super) fn check_rule_value(
     }
     if got.shape != ty.shape {
         bail!(Rule, "expected a {kind} of type {ty} for {of} {index}, got {got}"; help = "{}",
-        if crate::shape::broadcasts_to(&ty.shape, &got.shape) {
+        if broadcasts_to(&ty.shape, &got.shape) {
             "sum over the dimensions that were broadcast, with `sum_to`"
         } else {
             "return the shape of the value itself"
@@ -218,11 +225,58 @@ pub(super) fn check_rule_value(
     Ok(())
 }
 
-fn check_count(kind: &str, expected: usize, of: &str, got: usize) -> Result<()> {
-    if got != expected {
-        bail!(Rule, "expected one {kind} for each of {expected} {of}s, got {got}");
+/// A cotangent that has the shape of a tensor of the call to which its input broadcasts, summed to the shape of the
+/// input; any other as it is. The input was then used broadcast, and the sum is the transpose of that.
+pub(super) fn sum_broadcast<'a, I: Iterator<Item = &'a [usize]>>(
+    value: Cotangent,
+    ty: &TensorType,
+    shapes_of_call: impl FnOnce() -> I,
+) -> Result<Cotangent> {
+    match value.as_tensor() {
+        Some(t) if t.shape() != &ty.shape[..] && ty.dtype.is_float() => {
+            check_own(t, "cotangent")?;
+            let shape = t.shape();
+            let explained = broadcasts_to(&ty.shape, shape) && shapes_of_call().any(|other| other == shape);
+            if explained { Ok(t.sum_to(&ty.shape)?.into()) } else { Ok(value) }
+        }
+        _ => Ok(value),
+    }
+}
+
+/// An error unless what a rule returned has one leaf for each of those that are expected, in the same places.
+pub(super) fn check_structure<T: Tree, L: Leaf, M: Leaf>(
+    expected: &T::Mapped<L>,
+    got: &T::Mapped<M>,
+    [kind, of]: [&str; 2],
+) -> Result<()> {
+    // A structure without leaves takes no memory if its type fixes it.
+    if size_of::<Skeleton<T>>() == 0 {
+        return Ok(());
+    }
+    let (n, m) = (count::<T, L>(expected), count::<T, M>(got));
+    if n != m {
+        bail!(Rule, "expected one {kind} for each of {n} {of}s, got {m}");
+    }
+    let any = Tensor::from(0.0);
+    let expected = T::from_mapped(expected, &mut |_: &L| any.clone());
+    let got = T::from_mapped(got, &mut |_: &M| any.clone());
+    if paths(&expected) != paths(&got) {
+        let (expected, got) = (expected.describe(), got.describe());
+        bail!(Rule, "expected {kind}s in the structure of the {of}s, {expected}, got {got}");
     }
     Ok(())
+}
+
+/// An error if an output of a batching rule is one of its inputs as it came, with its lanes said to lie elsewhere.
+fn check_returned_input(k: usize, out: &Tensor, dim: Option<usize>, lanes: &[(&Tensor, Option<usize>)]) -> Result<()> {
+    let mut same = lanes.iter().enumerate().filter(|(_, (t, _))| t.is_same(out));
+    let Some((j, &(t, known))) = same.next() else { return Ok(()) };
+    if known == dim || same.any(|(_, (_, other))| *other == dim) {
+        return Ok(());
+    }
+    let show = |dim: Option<usize>| dim.map_or("none".to_string(), |d| d.to_string());
+    bail!(Rule, "output {k} is input {j} as it came ({}), so its batch dim is {}, got {}", t.ty(), show(known), show(dim);
+        help = "return the dim of the input, or move the dimension with `movedim`")
 }
 
 impl<F: Function> Op for Erased<F> {
@@ -238,9 +292,9 @@ impl<F: Function> Op for Erased<F> {
         let tree: F::Inputs = rebuild(&self.inputs, inputs.iter().copied());
         let outputs = run_forward(&self.function, &tree, inputs)?;
         let found = skeleton(&outputs);
-        let n = super::context::count::<F::Outputs, ()>(&found);
+        let n = count::<F::Outputs, ()>(&found);
         let known = self.outputs.get_or_init(|| found);
-        let expected = super::context::count::<F::Outputs, ()>(known);
+        let expected = count::<F::Outputs, ()>(known);
         if n != expected {
             let e = crate::Error::new(
                 crate::ErrorKind::Rule,
@@ -298,29 +352,34 @@ impl<F: Function> Op for Erased<F> {
         let in_dims = fill::<F::Inputs, Option<usize>>(&self.inputs, dims.iter().copied());
         self.run(Method::Vmap, &mut inputs.iter().copied(), || {
             let (outputs, out_dims) = self.function.vmap(info, in_dims, &tree)?;
+            let found = skeleton(&outputs);
+            check_structure::<F::Outputs, _, _>(&found, &out_dims, ["batch dim", "output"])?;
             let out_dims = collect::<F::Outputs, Option<usize>>(&out_dims);
             let outs = leaves(&outputs);
-            if outs.len() != out_dims.len() {
-                bail!(Rule, "expected one batch dim for each of {} outputs, got {}", outs.len(), out_dims.len());
-            }
+            let lanes: SmallVec<[(&Tensor, Option<usize>); 4]> =
+                inputs.iter().copied().zip(dims.iter().copied()).collect();
             for (k, (out, dim)) in outs.iter().zip(&out_dims).enumerate() {
                 check_own(out, "an output")?;
-                let Some(dim) = *dim else { continue };
                 let (ty, n) = (out.ty(), info.batch_size);
-                match out.shape().get(dim) {
-                    None => bail!(Rule, "batch dim {dim} of output {k} is out of range for {ty}"; help = "return \
-                        `None` for an output that does not depend on the lane"),
-                    Some(&size) if size != n => bail!(Rule, "expected batch size {n} at dim {dim} of output {k}, got \
-                        {size} ({ty})"; help = "return the dimension that the lanes lie along"),
-                    Some(_) => {}
+                if let Some(dim) = *dim
+                    && dim >= out.rank()
+                {
+                    bail!(Rule, "batch dim {dim} of output {k} is out of range for {ty}"; help = "return `None` for an \
+                        output that does not depend on the lane");
+                }
+                if n > 1 {
+                    check_returned_input(k, out, *dim, &lanes)?;
+                }
+                if let Some(dim) = *dim
+                    && out.shape()[dim] != n
+                {
+                    let size = out.shape()[dim];
+                    bail!(Rule, "expected batch size {n} at dim {dim} of output {k}, got {size} ({ty})"; help = "return \
+                        the dimension that the lanes lie along");
                 }
             }
-            let found = skeleton(&outputs);
-            let known = self.outputs.get_or_init(|| found);
-            let expected = super::context::count::<F::Outputs, ()>(known);
-            if outs.len() != expected {
-                bail!(Rule, "expected {expected} outputs as `forward` returns, got {}", outs.len());
-            }
+            let known = self.outputs.get_or_init(|| found.clone());
+            check_structure::<F::Outputs, _, _>(known, &found, ["output", "output of `forward`"])?;
             Ok((outs.into_iter().cloned().collect(), out_dims.into_iter().collect()))
         })
     }

@@ -9,6 +9,8 @@ mod erased;
 mod once;
 pub(crate) mod op;
 mod opaque;
+#[cfg(doctest)]
+mod refused;
 pub mod rules;
 mod vmapped;
 
@@ -134,9 +136,12 @@ pub trait Function: Clone + Send + Sync + 'static {
     /// The cotangents of the inputs from those of the outputs: `grads` times the Jacobian.
     ///
     /// It must be linear in `grads`, unless [`jvp`](Function::jvp) is written too. Cotangents must have the shape
-    /// and dtype of their input; integer and bool inputs take none (return [`Cotangent::zero`]). Inputs that are
-    /// broadcast in `forward` need [`sum_to`](crate::Tensor::sum_to). Work for inputs that `ctx.needs_input_grad()`
-    /// excludes may be skipped.
+    /// and dtype of their input; integer and bool inputs take none (return [`Cotangent::zero`]). Work for inputs that
+    /// `ctx.needs_input_grad()` excludes may be skipped.
+    ///
+    /// A cotangent that has the shape of an output or of another input, to which its own input broadcasts, is summed to
+    /// the shape of its input: that is the transpose of the broadcast. Any other cotangent that is too large is an
+    /// error, because nothing says that a sum is meant; use [`sum_to`](crate::Tensor::sum_to).
     ///
     /// The default derives it from `jvp`, at the cost of one recorded call of `jvp` and one walk back through it.
     fn backward(

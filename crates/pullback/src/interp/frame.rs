@@ -119,8 +119,10 @@ pub(super) fn check_captured(tracer: &Tracer, op: &str) -> Result<()> {
     with_current(|running, function| {
         if id < running.entry && !running.allowed.borrow().contains(&id) {
             let (transform, method) = (tracer.level.kind.transform(), running.method.name());
+            // A rule may run after the transform that it serves.
+            let is = if tracer.level.is_alive() { "is" } else { "was" };
             bail!(CapturedTracer, "`{method}` of function `{function}`: `{op}` got a value that a `{transform}` \
-                (level {id}) is transforming and that is not one of the arguments"; help = "pass it to the \
+                (level {id}) {is} transforming and that is not one of the arguments"; help = "pass it to the \
                 function as an input, so that the rules can account for it");
         }
         Ok(())

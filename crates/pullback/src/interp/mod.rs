@@ -107,12 +107,13 @@ pub(crate) fn bind1(op: &OpRef, inputs: &[&Tensor]) -> Result<Tensor> {
     }
 }
 
-/// An error if `tracer` must not be used here: its level has ended, or it was captured by a user's method.
+/// An error if `tracer` must not be used here: it was captured by a user's method, or its level has ended.
 pub(crate) fn check_usable(tracer: &Tracer, op: &str) -> Result<()> {
+    frame::check_captured(tracer, op)?;
     if !tracer.level.is_alive() {
         return Err(escaped(tracer, &format!("{op}: an input")));
     }
-    frame::check_captured(tracer, op)
+    Ok(())
 }
 
 #[cold]
