@@ -106,6 +106,9 @@
 //! # Ok::<(), pullback::Error>(())
 //! ```
 //!
+//! The short form is a few closures, with [`custom_vjp`], [`custom_jvp`] or [`custom_vmap`]; [`custom`] combines them. And code
+//! whose derivatives are on slices too is an [`OpaqueFunction`].
+//!
 //! # What is an error
 //!
 //! What cannot be computed right is an [`Error`], not a wrong number: a rule that returns the wrong shape, a value that
@@ -116,7 +119,8 @@
 //! # Where things are
 //!
 //! - [`Tensor`]: values and all operations. [`DType`] has the promotion table.
-//! - [`Function`]: your own operations. [`function::rules`] has batching rules to choose from.
+//! - [`Function`]: your own operations; [`custom`]: from closures; [`OpaqueFunction`]: on slices. [`function::rules`] has
+//!   batching rules to choose from.
 //! - [`Tree`]: structures of tensors. [`DimSpec`]: where their batch dims lie.
 //! - [`random`]: seeded random tensors, and what `vmap` does with them.
 //! - [`testing`]: checking derivatives.

@@ -36,15 +36,15 @@ type Vmap<A, B> = Arc<dyn Fn(&VmapInfo, Dims<A>, &A) -> Result<(B, Dims<B>)> + S
 /// transform is working on (pass it as part of the argument).
 ///
 /// # Example
-/// The gradient of `ln(1 + eˣ)` without overflow:
+/// The gradient of `ln(1 + eˣ)`, which by the operations inside would be NaN where `eˣ` overflows:
 /// ```
 /// use pullback::{Tensor, custom_vjp, grad, hessian, vmap};
 ///
 /// let softplus = custom_vjp(
-///     |x: &Tensor| x.exp()?.ln_1p(),
+///     |x: &Tensor| x.exp()?.log1p(),
 ///     |x: &Tensor| {
 ///         let e = x.exp()?;
-///         Ok((e.ln_1p()?, e))
+///         Ok((e.log1p()?, e))
 ///     },
 ///     |e: &Tensor, g| g.map(|g| g.mul(&(1.0 - 1.0 / (e + 1.0)))),
 /// );

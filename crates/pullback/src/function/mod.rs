@@ -49,7 +49,8 @@ fn type_name<T>() -> &'static str {
 /// The batching rule, [`vmap`](Function::vmap), is generated unless you write one. Call it with
 /// [`apply`](Function::apply). It then works under every transform, nested in any order.
 ///
-/// Parameters that are not tensors are fields of the implementing struct.
+/// Parameters that are not tensors are fields of the implementing struct. Short functions can be made of closures, with
+/// [`custom`]; code whose derivatives work on slices too is an [`OpaqueFunction`].
 ///
 /// # When each method runs
 /// - `forward` runs once per call, at the bottom of all transforms, on values that carry no derivatives. Anything
@@ -174,7 +175,8 @@ pub trait Function: Clone + Send + Sync + 'static {
     /// derivatives are then those of the batched function.
     ///
     /// The default is the generated rule: it runs `forward`, `setup_context`, `backward` and `jvp` under a batch
-    /// level, so they must not read raw data. Functions that do may loop instead, with [`rules::per_example`].
+    /// level, so they must not read raw data. Functions that do choose another rule, such as [`rules::per_example`] (a
+    /// loop), [`rules::leading_dims`] or [`rules::elementwise`].
     fn vmap(
         &self,
         info: &VmapInfo,

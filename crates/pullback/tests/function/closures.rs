@@ -196,7 +196,7 @@ fn trees_with_auxiliary_saved_trees() {
         |(w, Static((has_bias, label))): &(Vec<Tensor>, Static<(bool, &'static str)>),
          (g, h): (Cotangent, Cotangent)| {
             let bias = has_bias.then(|| g.clone());
-            Ok(Model { w: vec![&g * &w[1] + h, &g * &w[0]], bias, label: *label })
+            Ok(Model { w: vec![&g * &w[1] + h, &g * &w[0]], bias, label })
         },
     );
     let m = Model { w: vec![Tensor::from(2.0), Tensor::from(3.0)], bias: Some(Tensor::from(1.0)), label: "m" };

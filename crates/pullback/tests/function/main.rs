@@ -37,6 +37,7 @@ mod once;
 mod opaque;
 mod opaque_rules;
 mod power;
+mod rules;
 mod semantics_f;
 mod semantics_g;
 mod silent;

@@ -70,10 +70,10 @@ pub type Types<T> = <T as Tree>::Mapped<TensorType>;
 ///         g: &[ArrayRef<'_>],
 ///         dx: &mut [Option<ArrayMut<'_>>],
 ///     ) -> Result<()> {
-///         let scale = g[0].as_slice::<f64>()?[0] / y[0].as_slice::<f64>()?[0];
+///         let (g, norm) = (g[0].as_slice::<f64>()?[0], y[0].as_slice::<f64>()?[0]);
 ///         if let Some(dx) = &mut dx[0] {
 ///             for (dx, x) in dx.as_mut_slice::<f64>()?.iter_mut().zip(x[0].as_slice::<f64>()?) {
-///                 *dx = scale * x;
+///                 *dx = g * x / norm;
 ///             }
 ///         }
 ///         Ok(())
