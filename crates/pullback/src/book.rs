@@ -14,6 +14,7 @@ chapters! {
     Transforms "transforms.md"
     Extending "extending.md"
     Functions "functions.md"
+    Closures "closures.md"
     FromPyTorch "from-pytorch.md"
     FromJax "from-jax.md"
     Errors "errors.md"
