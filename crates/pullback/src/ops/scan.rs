@@ -145,7 +145,7 @@ impl Linear for Diff {
 
 fn diff(x: &Tensor, n: usize, dim: isize) -> Result<Tensor> {
     let dim = resolve_dim("diff", dim, x.rank(), x.ty())?;
-    let mut out = x.clone();
+    let mut out = x.unchanged("diff")?;
     for _ in 0..n.min(x.shape()[dim]) {
         out = linear(Diff { dim }, &out)?;
     }

@@ -162,8 +162,8 @@ pub fn vjp<A: Tree, O: Tree>(f: impl FnOnce(&A) -> Result<O>, x: &A) -> Result<(
             bail!(Arity, "the function must return at least one tensor, got none");
         }
         if let Some((k, ty)) = bad {
-            bail!(NotDifferentiable, "expected floating-point results, got {ty} at result {k}"; help = "return it as \
-                auxiliary data, or convert it with `to_dtype`");
+            bail!(NotDifferentiable, "expected floating-point results, got {ty} at result {k}"; help = "convert \
+                it with `to_dtype`, or leave it out of the result");
         }
         Ok((value, Pullback { arguments, results }))
     };
