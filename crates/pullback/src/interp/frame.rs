@@ -93,6 +93,12 @@ fn levels_of(t: &Tensor, out: &mut SmallVec<[u64; 4]>) {
     }
 }
 
+/// True inside a method of a user's function.
+#[inline]
+pub(super) fn is_running() -> bool {
+    !CURRENT.get().is_null()
+}
+
 fn with_current<R>(f: impl FnOnce(&Running, &str) -> R) -> Option<R> {
     let current = CURRENT.get();
     // SAFETY: the pointer is set by `Frame::run` to a local that outlives the call of `body`, and reset before it

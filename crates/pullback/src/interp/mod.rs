@@ -73,8 +73,11 @@ pub(crate) fn bind(op: &OpRef, inputs: &[&Tensor]) -> Result<Outs> {
     let Some(level) = newest(inputs) else {
         return op.forward(inputs);
     };
+    let in_method = frame::is_running();
     for t in inputs {
-        if let Repr::Tracer(tracer) = &t.0 {
+        if let Repr::Tracer(tracer) = &t.0
+            && (in_method || !tracer.level.is_alive())
+        {
             check_usable(tracer, op.name())?;
         }
     }
@@ -99,12 +102,14 @@ pub(crate) fn bind(op: &OpRef, inputs: &[&Tensor]) -> Result<Outs> {
 
 /// [`bind`] for an operation with one output.
 pub(crate) fn bind1(op: &OpRef, inputs: &[&Tensor]) -> Result<Tensor> {
-    let mut outs = bind(op, inputs)?;
-    debug_assert_eq!(outs.len(), 1);
-    match outs.pop() {
-        Some(out) => Ok(out),
-        None => bail!(Internal, "{}: an operation with one output returned none", op.name()),
+    let mut outs = bind(op, inputs);
+    if let Ok(outs) = &mut outs
+        && let Some(out) = outs.pop()
+    {
+        debug_assert!(outs.is_empty());
+        return Ok(out);
     }
+    outs.and_then(|_| bail!(Internal, "{}: an operation with one output returned none", op.name()))
 }
 
 /// An error if `tracer` must not be used here: it was captured by a user's method, or its level has ended.

@@ -53,12 +53,14 @@ impl Call {
                 grad.set_type(ty);
             }
         }
-        let found = self.op.backward(&self.saved, &needs_of(&self.edges), &grads)?;
-        if found.len() != self.edges.len() {
+        let found = with_needs(&self.edges, |needs| self.op.backward(&self.saved, needs, &grads));
+        if let Ok(found) = &found
+            && found.len() != self.edges.len()
+        {
             let (name, expected, got) = (self.op.name(), self.edges.len(), found.len());
             bail!(Internal, "{name}: backward returned {got} cotangents for {expected} inputs");
         }
-        Ok(found)
+        found
     }
 }
 
@@ -124,16 +126,19 @@ pub(crate) fn unwrap(level: &Level, t: Tensor) -> (Tensor, Option<Edge>) {
     }
 }
 
-/// Which inputs are being differentiated.
-fn needs_of(edges: &[Option<Edge>]) -> SmallVec<[bool; 8]> {
-    if edges.len() > 8 {
-        return edges.iter().map(Option::is_some).collect();
+/// Calls `f` with which inputs are being differentiated.
+#[inline(always)]
+fn with_needs<R>(edges: &[Option<Edge>], f: impl FnOnce(&[bool]) -> R) -> R {
+    let mut few = [false; 8];
+    match few.get_mut(..edges.len()) {
+        Some(needs) => {
+            for (need, edge) in needs.iter_mut().zip(edges) {
+                *need = edge.is_some();
+            }
+            f(needs)
+        }
+        None => f(&edges.iter().map(Option::is_some).collect::<Vec<bool>>()),
     }
-    let mut needs = [false; 8];
-    for (need, edge) in needs.iter_mut().zip(edges) {
-        *need = edge.is_some();
-    }
-    SmallVec::from_buf_and_len(needs, edges.len())
 }
 
 /// A new node for a call.
@@ -166,11 +171,13 @@ pub(super) fn process(op: &OpRef, level: &Arc<Level>, inputs: &[&Tensor]) -> Res
             }
         }
     }
-    let mut outs = bind(op, &primals)?;
+    // The results stay where they are: moving what was written just now would have to wait for it.
+    let mut results = bind(op, &primals);
+    let Ok(outs) = &mut results else { return results };
     if !op.is_differentiable() {
-        return Ok(outs);
+        return results;
     }
-    let saved = op.save(&needs_of(&edges), &primals, &outs)?;
+    let saved = with_needs(&edges, |needs| op.save(needs, &primals, outs))?;
     if outs.len() == 1 {
         // Almost every operation has one output.
         if outs[0].dtype().is_float()
@@ -180,20 +187,21 @@ pub(super) fn process(op: &OpRef, level: &Arc<Level>, inputs: &[&Tensor]) -> Res
             let node = record(level, op, saved, edges, None);
             outs.push(wrap(level, primal, Edge { node, output: 0 }));
         }
-        return Ok(outs);
+        return results;
     }
     let differentiable: SmallVec<[bool; 4]> =
         outs.iter().enumerate().map(|(k, o)| o.dtype().is_float() && !saved.non_differentiable.contains(&k)).collect();
     if !differentiable.contains(&true) {
-        return Ok(outs);
+        return results;
     }
-    let output_types = Some(types(&outs));
+    let output_types = Some(types(outs));
     let node = record(level, op, saved, edges, output_types);
-    Ok(outs
-        .into_iter()
-        .enumerate()
-        .map(|(k, o)| if differentiable[k] { wrap(level, o, Edge { node: node.clone(), output: k as u32 }) } else { o })
-        .collect())
+    for (k, out) in outs.iter_mut().enumerate() {
+        if differentiable[k] {
+            *out = wrap(level, out.clone(), Edge { node: node.clone(), output: k as u32 });
+        }
+    }
+    results
 }
 
 /// A node to be walked, with the cotangents of its outputs that have arrived.
@@ -275,18 +283,29 @@ pub(crate) fn backward(roots: Vec<(Edge, Tensor)>, inputs: usize) -> Result<Vec<
         pending.add(edge, grad)?;
     }
     while let Some(Arrival { mut node, grads }) = pending.pop() {
-        let (mut found, mut edges) = match Arc::get_mut(&mut node) {
-            Some(Node { content: Content::Call(call), .. }) => (call.backward(grads)?, std::mem::take(&mut call.edges)),
+        let (mut found, mut edges);
+        match Arc::get_mut(&mut node) {
+            Some(Node { content: Content::Call(call), .. }) => {
+                found = call.backward(grads);
+                edges = std::mem::take(&mut call.edges);
+            }
             _ => match &node.content {
-                Content::Call(call) => (call.backward(grads)?, call.edges.clone()),
+                Content::Call(call) => {
+                    found = call.backward(grads);
+                    edges = call.edges.clone();
+                }
                 Content::Input(index) => {
                     results[*index] = grads.into_iter().next().and_then(Cotangent::into_tensor);
                     continue;
                 }
             },
-        };
+        }
         drop(node);
-        for (edge, grad) in edges.iter_mut().zip(&mut found) {
+        let grads = match &mut found {
+            Ok(grads) => grads,
+            Err(_) => return found.map(|_| results),
+        };
+        for (edge, grad) in edges.iter_mut().zip(grads) {
             if let (Some(edge), Some(grad)) = (edge.take(), std::mem::take(grad).into_tensor()) {
                 pending.add(edge, grad)?;
             }
