@@ -1,4 +1,4 @@
-//! The user-defined function of the workloads.
+//! The user-defined functions of the workloads.
 
 use pullback::{Context, Cotangent, Function, Result, Tensor};
 
@@ -26,5 +26,27 @@ impl Function for Cube {
         (g, h): (Cotangent, Cotangent),
     ) -> Result<Cotangent> {
         Ok(g * slope + h * x * 6.0)
+    }
+}
+
+/// The sine, as a function of the user's: what it costs beside the built-in one is the price of a `Function`.
+#[derive(Clone)]
+pub struct Sine;
+
+impl Function for Sine {
+    type Inputs = Tensor;
+    type Outputs = Tensor;
+    type Saved = Tensor;
+
+    fn forward(&self, x: &Tensor) -> Result<Tensor> {
+        x.sin()
+    }
+
+    fn setup_context(&self, _: &mut Context<Self>, x: &Tensor, _: &Tensor) -> Result<Tensor> {
+        Ok(x.clone())
+    }
+
+    fn backward(&self, _: &Context<Self>, x: &Tensor, g: Cotangent) -> Result<Cotangent> {
+        g.map(|g| g.mul(x.cos()?))
     }
 }

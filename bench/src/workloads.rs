@@ -2,16 +2,17 @@
 
 use pullback::{
     DType::{F32, F64},
-    Function, Result, Tensor, Vmap, grad, hessian, jacfwd, jacrev, stack, vmap,
+    Function, Result, Tensor, Vmap, grad, hessian, jacfwd, jacrev, stack, vjp, vmap,
 };
 
-use crate::functions::Cube;
+use crate::functions::{Cube, Sine};
 use crate::harness::Harness;
 use crate::inputs::{Dense, forward, labels, mlp, uniform};
 
 /// Runs those that the harness selects.
 pub fn run(h: &Harness) -> Result<()> {
     dispatch(h)?;
+    price_of_a_function(h)?;
     per_sample(h)?;
     jacobians(h)?;
     bandwidth(h)?;
@@ -49,6 +50,24 @@ fn dispatch(h: &Harness) -> Result<()> {
 
 fn cross_entropy(layers: &[Dense], x: &Tensor, y: &Tensor) -> Result<Tensor> {
     forward(layers, x)?.cross_entropy(y)
+}
+
+/// What a `Function` costs over a built-in operation: the difference between `function_…` and `builtin_…`, per call, on its
+/// own and recorded by a reverse level.
+fn price_of_a_function(h: &Harness) -> Result<()> {
+    let x = Tensor::from(0.7);
+    let calls: [(&str, fn(&Tensor) -> Result<Tensor>); 2] = [("builtin", |x| x.sin()), ("function", |x| Sine.apply(x))];
+    for (name, call) in calls {
+        let thousand = |x: &Tensor| {
+            for _ in 1..1000 {
+                call(std::hint::black_box(x))?;
+            }
+            call(x)
+        };
+        h.run(&format!("{name}_call"), 1000, || thousand(&x));
+        h.run(&format!("{name}_recorded"), 1000, || Ok(vjp(thousand, &x)?.0));
+    }
+    Ok(())
 }
 
 fn per_sample(h: &Harness) -> Result<()> {

@@ -9,65 +9,96 @@ use std::fmt;
 /// The result of every named method of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What went wrong, as a category that a program can match on.
-///
-/// More kinds may be added, so a `match` needs a wildcard arm.
-///
-/// ```
-/// use pullback::{ErrorKind, Tensor};
-/// let err = Tensor::from([1.0, 2.0]).reshape(&[3]).unwrap_err();
-/// assert_eq!(err.kind(), ErrorKind::Shape);
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum ErrorKind {
-    /// Shapes do not fit each other, or do not fit the operation.
-    Shape,
-    /// A dtype is not accepted, or two dtypes that must agree do not.
-    Dtype,
-    /// A dimension number is out of range or given twice.
-    Dim,
-    /// An index or a range of indices is out of range.
-    Index,
-    /// A parameter has a value that the operation does not define.
-    Value,
-    /// The number or the structure of arguments, results, tangents or cotangents is not the expected one.
-    Arity,
-    /// A derivative or batching rule that was needed does not exist.
-    MissingRule,
-    /// `grad` was asked for the gradient of something that is not a scalar.
-    NotScalar,
-    /// A derivative was asked for where none exists (an integer tensor, a function marked as such).
-    NotDifferentiable,
-    /// A value was used after the transform that made it had ended.
-    EscapedTracer,
-    /// A value that is being transformed was captured by a [`Function`](crate::Function) instead of passed to it.
-    CapturedTracer,
-    /// The data of a value was read where it has no single concrete contents.
-    ConcreteValueNeeded,
-    /// A user's derivative or batching rule returned something that cannot be right.
-    Rule,
-    /// A random operation ran under a `vmap` whose randomness policy forbids it.
-    Randomness,
-    /// Reading or writing a file failed, or its contents are damaged.
-    Io,
-    /// An error of the user's own code; see [`Error::other`].
-    User,
-    /// A broken promise inside this crate. Please report it.
-    Internal,
+/// Declares the kinds, each with the page of the book that explains it: `Shape = "errors/shape"` becomes the variant
+/// `ErrorKind::Shape`, whose [`page`](ErrorKind::page) is `"errors/shape"`.
+macro_rules! kinds {
+    ($(#[$about:meta])* pub enum ErrorKind { $($(#[$of:meta])* $kind:ident = $page:literal,)* }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum ErrorKind { $($(#[$of])* $kind,)* }
+
+        impl ErrorKind {
+            #[cfg(test)]
+            const ALL: &[ErrorKind] = &[$(ErrorKind::$kind),*];
+
+            /// The page of the book that explains errors of this kind: what causes them, an example, and the fix.
+            ///
+            /// It is the path of the page without its extension. An [`Error`] names it when it is written with `{:#}`
+            /// or `{:?}`.
+            ///
+            /// ```
+            /// use pullback::ErrorKind;
+            /// assert_eq!(ErrorKind::NotScalar.page(), "errors/not_scalar");
+            /// ```
+            pub const fn page(self) -> &'static str {
+                match self { $(ErrorKind::$kind => $page,)* }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// What went wrong, as a category that a program can match on.
+    ///
+    /// More kinds may be added, so a `match` needs a wildcard arm.
+    ///
+    /// ```
+    /// use pullback::{ErrorKind, Tensor};
+    /// let err = Tensor::from([1.0, 2.0]).reshape(&[3]).unwrap_err();
+    /// assert_eq!(err.kind(), ErrorKind::Shape);
+    /// ```
+    pub enum ErrorKind {
+        /// Shapes do not fit each other, or do not fit the operation.
+        Shape = "errors/shape",
+        /// A dtype is not accepted, or two dtypes that must agree do not.
+        Dtype = "errors/dtype",
+        /// A dimension number is out of range or given twice.
+        Dim = "errors/dim",
+        /// An index or a range of indices is out of range.
+        Index = "errors/index",
+        /// A parameter has a value that the operation does not define.
+        Value = "errors/value",
+        /// The number or the structure of arguments, results, tangents or cotangents is not the expected one.
+        Arity = "errors/arity",
+        /// A derivative or batching rule that was needed does not exist.
+        MissingRule = "errors/missing_rule",
+        /// `grad` was asked for the gradient of something that is not a scalar.
+        NotScalar = "errors/not_scalar",
+        /// A derivative was asked for where none exists (an integer tensor, a function marked as such).
+        NotDifferentiable = "errors/not_differentiable",
+        /// A value was used after the transform that made it had ended.
+        EscapedTracer = "errors/escaped_tracer",
+        /// A value that is being transformed was captured by a [`Function`](crate::Function) instead of passed to it.
+        CapturedTracer = "errors/captured_tracer",
+        /// The data of a value was read where it has no single concrete contents.
+        ConcreteValueNeeded = "errors/concrete_value_needed",
+        /// A user's derivative or batching rule returned something that cannot be right.
+        Rule = "errors/rule",
+        /// A random operation ran under a `vmap` whose randomness policy forbids it.
+        Randomness = "errors/randomness",
+        /// Reading or writing a file failed, or its contents are damaged.
+        Io = "errors/io",
+        /// An error of the user's own code; see [`Error::other`].
+        User = "errors/user",
+        /// A broken promise inside this crate. Please report it.
+        Internal = "errors/internal",
+    }
 }
 
 /// The error of every fallible operation.
 ///
 /// It is one pointer wide. [`kind`](Error::kind) says what to match on; [`Display`](fmt::Display) gives the whole
 /// message: the chain of transforms and functions (outermost first), what was expected and what was found, and
-/// usually one way out.
+/// usually one way out. With `{:#}` it also names the [page](ErrorKind::page) of the book that explains the kind; so does
+/// [`Debug`](fmt::Debug), which is what `unwrap` and a `main` that returns the error print.
 ///
 /// ```
 /// use pullback::{grad, Tensor};
 /// let err = grad(|x: &Tensor| Ok(x * 2.0))(&Tensor::from([1.0f32, 2.0])).unwrap_err();
 /// assert!(err.is_not_scalar());
 /// assert!(err.to_string().starts_with("grad: the function must return a scalar, got f32[2]"));
+/// assert!(format!("{err:#}").ends_with(" (errors/not_scalar in the book)"));
 /// ```
 pub struct Error(Box<Inner>);
 
@@ -194,16 +225,19 @@ impl fmt::Display for Error {
             f.write_str(": ")?;
         }
         f.write_str(&self.0.message)?;
-        match &self.0.help {
-            Some(help) => write!(f, "; help: {help}"),
-            None => Ok(()),
+        if let Some(help) = &self.0.help {
+            write!(f, "; help: {help}")?;
         }
+        if f.alternate() {
+            write!(f, " ({} in the book)", self.kind().page())?;
+        }
+        Ok(())
     }
 }
 
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}: {self}", self.kind())
+        write!(f, "{:?}: {self:#}", self.kind())
     }
 }
 
@@ -234,3 +268,45 @@ macro_rules! bail {
     };
 }
 pub(crate) use bail;
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn every_kind_has_a_page_named_after_it_and_every_page_a_kind() {
+        let book = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../book/src");
+        let mut pages: Vec<String> = std::fs::read_dir(book.join("errors"))
+            .expect("the pages of the kinds are in book/src/errors")
+            .map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_string())
+            .collect();
+        for &kind in ErrorKind::ALL {
+            let mut snake = String::new();
+            for c in format!("{kind:?}").chars() {
+                if c.is_uppercase() && !snake.is_empty() {
+                    snake.push('_');
+                }
+                snake.extend(c.to_lowercase());
+            }
+            assert_eq!(kind.page(), format!("errors/{snake}"));
+            let text = std::fs::read_to_string(book.join(format!("{}.md", kind.page()))).unwrap_or_default();
+            assert!(
+                text.contains(&format!("ErrorKind::{kind:?}")),
+                "book/src/{}.md shows no error of its kind",
+                kind.page()
+            );
+            pages.retain(|page| *page != snake);
+        }
+        assert_eq!(pages, [""; 0], "pages without a kind");
+    }
+
+    #[test]
+    fn the_page_is_named_where_there_is_room_for_it() {
+        let err = Error::new(ErrorKind::Dim, "dim 2 is out of range").with_help("use 1").in_context("vmap");
+        assert_eq!(err.to_string(), "vmap: dim 2 is out of range; help: use 1");
+        assert_eq!(format!("{err:#}"), "vmap: dim 2 is out of range; help: use 1 (errors/dim in the book)");
+        assert_eq!(format!("{err:?}"), "Dim: vmap: dim 2 is out of range; help: use 1 (errors/dim in the book)");
+    }
+}

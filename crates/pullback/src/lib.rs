@@ -14,7 +14,8 @@
 //!
 //! # The five-minute tour
 //!
-//! A function to differentiate takes a reference to its arguments and returns a [`Result`]:
+//! A function to differentiate takes a reference to its arguments and returns a [`Result`]. Closures name the type of
+//! their argument, as in `|x: &Tensor|`; Rust cannot infer it:
 //!
 //! ```
 //! use pullback::{Tensor, grad};
@@ -123,6 +124,8 @@
 #![deny(missing_docs)]
 
 mod array;
+#[cfg(doctest)]
+mod book;
 mod dtype;
 mod error;
 pub mod function;
@@ -139,7 +142,10 @@ mod tree;
 pub use array::{clear_cache, live_bytes};
 pub use dtype::{DType, Element, Scalar};
 pub use error::{Error, ErrorKind, Result};
-pub use function::{Context, Cotangent, Cotangents, Dims, Function, Randomness, Tangent, Tangents, VmapInfo};
+pub use function::{
+    Context, Cotangent, Cotangents, Dims, Function, Opaque, OpaqueFunction, Randomness, Tangent, Tangents, VmapInfo,
+    custom, custom_jvp, custom_vjp, custom_vmap,
+};
 pub use kernels::threads::{num_threads, set_num_threads};
 pub use ops::{Reduction, cat, einsum, stack};
 pub use shape::{Shape, TensorType};

@@ -5,6 +5,7 @@ use std::fmt::{self, Debug, Write as _};
 use std::hash::Hash;
 use std::sync::Arc;
 
+use crate::ops::shape::split::check_count;
 use crate::{Result, Tensor, error::bail, stack};
 
 /// What may stand at the leaves of a [`Tree::Mapped`]: anything plain enough to be stored and sent.
@@ -85,7 +86,7 @@ pub trait Tree: Clone + Send + Sync + 'static {
     /// optimizer steps along a gradient.
     ///
     /// # Errors
-    /// `Arity` if the other tree has another number of tensors; the first error of `f`.
+    /// `Arity` if the other tree has another number of tensors, or has them elsewhere; the first error of `f`.
     ///
     /// ```
     /// use pullback::{Tensor, Tree};
@@ -99,6 +100,10 @@ pub trait Tree: Clone + Send + Sync + 'static {
         if n != m {
             let (a, b) = (self.describe(), other.describe());
             bail!(Arity, "zip_with: expected two trees with as many tensors, got {n} and {m} ({a} and {b})");
+        }
+        if !same_places(self, other) {
+            let (a, b) = (self.describe(), other.describe());
+            bail!(Arity, "zip_with: expected two trees with tensors at the same places, got {a} and {b}");
         }
         let mut others = leaves(other).into_iter();
         try_map(self, &mut |t| match others.next() {
@@ -463,10 +468,20 @@ pub fn unstack_trees<T: Tree>(tree: &T) -> Result<Vec<T>> {
             None => known = Some((size, t, path)),
         }
     }
-    let Some((size, ..)) = known else {
+    let Some((size, first, _)) = known else {
         bail!(Arity, "unstack_trees: expected a tree with at least one tensor, got none");
     };
+    for t in leaves(tree) {
+        t.unchanged("unstack_trees")?;
+    }
+    check_count("unstack_trees", size, first)?;
     (0..size as isize).map(|k| try_map(tree, &mut |t| t.select(0, k))).collect()
+}
+
+/// True if two trees with as many tensors have them at the same places: under the same keys, in the same options.
+pub(crate) fn same_places<T: Tree>(a: &T, b: &T) -> bool {
+    use std::any::TypeId;
+    TypeId::of::<T>() == TypeId::of::<Tensor>() || paths(a) == paths(b)
 }
 
 /// Names a leaf in messages.

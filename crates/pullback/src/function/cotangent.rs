@@ -162,7 +162,7 @@ impl fmt::Debug for Cotangent {
 fn expect(result: Result<Cotangent>) -> Cotangent {
     match result {
         Ok(c) => c,
-        Err(e) => panic!("{e}"),
+        Err(e) => panic!("{e:#}"),
     }
 }
 

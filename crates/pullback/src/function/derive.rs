@@ -2,12 +2,14 @@
 
 use super::context::{Context, Deriving};
 use super::erased::{check_rule_value, check_structure, place, sum_broadcast};
-use super::{Cotangent, Cotangents, Function, Tangents};
+use super::{Cotangent, Cotangents, Function, Tangent, Tangents};
 use crate::error::{Context as _, bail};
-use crate::interp::level::OpenLevel;
-use crate::interp::{Frame, Method, reverse};
-use crate::tree::{Leaf, leaves};
-use crate::{Result, TensorType, Tree};
+use crate::interp::level::{OpenLevel, Sealed};
+use crate::interp::{Frame, LevelKind, Method, Traced, forward, reverse};
+use crate::kernels::copy::contiguous;
+use crate::tensor::Repr;
+use crate::tree::{Leaf, leaves, try_map};
+use crate::{DType, Result, Tensor, TensorType, Tree};
 
 /// The result of the missing rule of one call.
 ///
@@ -22,7 +24,7 @@ fn transpose<A: Tree, B: Tree>(
     seeds: &B::Mapped<Cotangent>,
     known: impl FnOnce(A::Mapped<Cotangent>) -> Result<B::Mapped<Cotangent>>,
 ) -> Result<A::Mapped<Cotangent>> {
-    let open = OpenLevel::for_transposing();
+    let open = OpenLevel::sealed(LevelKind::Reverse, Sealed::Transposing);
     let (mut k, mut n, mut failed) = (0, 0, None);
     // The rule is linear, so where it is recorded does not matter: at zero.
     let arguments = A::map_mapped(from, &mut |ty: &TensorType| {
@@ -60,11 +62,15 @@ fn transpose<A: Tree, B: Tree>(
                 value = sum_broadcast(value, ty, || types.iter().chain(&others).map(|ty| &ty.shape[..]))?;
             }
             check_rule_value(kinds[0], kinds[1], k, &value, ty, true)?;
-            if let Some(t) = value.into_tensor()
-                && let (_, Some(edge)) = reverse::unwrap(open.level(), t)
-            {
-                roots.push((edge, seed));
+            let Some(t) = value.into_tensor() else { continue };
+            let (at_zero, edge) = reverse::unwrap(open.level(), t);
+            if let Some(found) = nonzero(&at_zero) {
+                let [kind, of] = kinds;
+                bail!(Rule, "expected a rule that is linear, so that its transpose exists, got {found} in the {kind} of \
+                    {of} {k} when everything it is given is zero"; help = "leave out terms that do not depend on the \
+                    (co)tangents, or implement both `backward` and `jvp`");
             }
+            roots.extend(edge.map(|edge| (edge, seed)));
         }
         Ok(())
     })
@@ -74,6 +80,28 @@ fn transpose<A: Tree, B: Tree>(
     Ok(A::map_mapped(from, &mut |_: &TensorType| {
         results.next().flatten().map_or_else(Cotangent::zero, Cotangent::from)
     }))
+}
+
+/// A finite element that is not zero, of a value of any level.
+fn nonzero(t: &Tensor) -> Option<f64> {
+    let mut t = t;
+    let array = loop {
+        match &t.0 {
+            Repr::Array(array) => break array,
+            Repr::Tracer(tracer) => match &tracer.value {
+                Traced::Reverse { primal: inner, .. }
+                | Traced::Forward { primal: inner, .. }
+                | Traced::Batch { value: inner, .. } => t = inner,
+            },
+        }
+    };
+    let array = contiguous(array);
+    let find = |v: f64| v != 0.0 && v.is_finite();
+    match array.dtype() {
+        DType::F32 => array.as_slice::<f32>()?.iter().map(|&v| f64::from(v)).find(|&v| find(v)),
+        DType::F64 => array.as_slice::<f64>()?.iter().copied().find(|&v| find(v)),
+        _ => None,
+    }
 }
 
 fn collect<T: Tree, L: Leaf>(mapped: &T::Mapped<L>) -> Vec<L> {
@@ -129,4 +157,52 @@ pub(super) fn backward_from_jvp<F: Function>(
         &grads,
         |tangents: Tangents<F::Inputs>| -> Result<Tangents<F::Outputs>> { function.jvp(&inner, saved, tangents) },
     )
+}
+
+/// The cotangents of the inputs of a function that has no rule, through the operations that it calls.
+pub(super) fn backward_through<A: Tree, B: Tree>(
+    f: impl FnOnce(&A) -> Result<B>,
+    inputs: &A,
+    needs: &[bool],
+    grads: &B::Mapped<Cotangent>,
+) -> Result<A::Mapped<Cotangent>> {
+    let open = OpenLevel::sealed(LevelKind::Reverse, Sealed::NoRule);
+    let mut k = 0;
+    let wrapped = try_map(inputs, &mut |t| {
+        let index = k;
+        k += 1;
+        let wanted = needs[index] && t.dtype().is_float();
+        Ok(if wanted { reverse::input(open.level(), index, t.clone()) } else { t.clone() })
+    })?;
+    let outputs = f(&wrapped)?;
+    drop(wrapped);
+    let mut roots = Vec::new();
+    for (t, grad) in leaves(&outputs).into_iter().zip(collect::<B, _>(grads)) {
+        if let (_, Some(edge)) = reverse::unwrap(open.level(), t.clone())
+            && let Some(grad) = grad.into_tensor()
+        {
+            roots.push((edge, grad));
+        }
+    }
+    drop((outputs, open));
+    let mut results = reverse::backward(roots, k)?.into_iter();
+    Ok(inputs.map(&mut |_| results.next().flatten().map_or_else(Cotangent::zero, Cotangent::from)))
+}
+
+/// The tangents of the outputs of a function that has no rule, through the operations that it calls.
+pub(super) fn jvp_through<A: Tree, B: Tree>(
+    f: impl FnOnce(&A) -> Result<B>,
+    inputs: &A,
+    tangents: &A::Mapped<Tangent>,
+) -> Result<B::Mapped<Tangent>> {
+    let open = OpenLevel::sealed(LevelKind::Forward, Sealed::NoRule);
+    let mut tangents = collect::<A, _>(tangents).into_iter();
+    let wrapped = try_map(inputs, &mut |t| {
+        Ok(match tangents.next().and_then(Tangent::into_tensor) {
+            Some(tangent) if t.dtype().is_float() => forward::wrap(open.level(), t.clone(), tangent),
+            _ => t.clone(),
+        })
+    })?;
+    let outputs = f(&wrapped)?;
+    Ok(outputs.map(&mut |t| forward::unwrap(open.level(), t).1.map_or_else(Tangent::zero, Tangent::from)))
 }

@@ -10,7 +10,7 @@ use super::once::{self, Rule};
 use super::op::{Batched, Cotangents, Op, Saved, Tangents};
 use super::{Cotangent, Function, OpRef, Outs, Tangent, VmapInfo};
 use crate::error::{Context as _, bail};
-use crate::interp::{Frame, Method, bind, check_alive};
+use crate::interp::{Frame, Method, bind, check_own};
 use crate::shape::broadcasts_to;
 use crate::tree::{Leaf, leaves, paths};
 use crate::{Result, Tensor, TensorType, Tree};
@@ -81,16 +81,22 @@ pub(super) fn apply_generated<F: Function>(
 
 fn run_forward<F: Function>(function: &F, inputs: &F::Inputs, tensors: &[&Tensor]) -> Result<F::Outputs> {
     let name = function.name();
-    let outputs = Frame::run(name, Method::Forward, &mut tensors.iter().copied(), || function.forward(inputs))
-        .context(|| place(name, Method::Forward))?;
-    let mut escaped = Ok(());
-    outputs.visit(&mut |t| {
-        if escaped.is_ok() {
-            escaped = check_alive(t, "an output");
+    Frame::run(name, Method::Forward, &mut tensors.iter().copied(), || {
+        let outputs = function.forward(inputs)?;
+        check_all_own(&outputs, "an output")?;
+        Ok(outputs)
+    })
+    .context(|| place(name, Method::Forward))
+}
+
+fn check_all_own<T: Tree>(tree: &T, what: &str) -> Result<()> {
+    let mut checked = Ok(());
+    tree.visit(&mut |t| {
+        if checked.is_ok() {
+            checked = check_own(t, what);
         }
     });
-    escaped.context(|| place(name, Method::Forward))?;
-    Ok(outputs)
+    checked
 }
 
 /// How messages name a method of a user's function.
@@ -101,6 +107,17 @@ pub(super) fn place(function: &str, method: Method) -> String {
 impl<F: Function> Erased<F> {
     fn rebuild_outputs(&self, outs: &[Tensor]) -> F::Outputs {
         rebuild(self.outputs.get().expect("forward has run"), outs)
+    }
+
+    /// The outputs of one call, and what its rules would be given.
+    pub(super) fn saved_call(function: &F, inputs: &F::Inputs) -> Result<(F::Outputs, Context<F>, F::Saved)> {
+        let erased = Erased { function: function.clone(), inputs: skeleton(inputs), outputs: OnceLock::new() };
+        let tensors = leaves(inputs);
+        let outs = erased.forward(&tensors)?;
+        let needs: Vec<bool> = tensors.iter().map(|t| t.dtype().is_float()).collect();
+        let saved = erased.save(&needs, &tensors, &outs)?;
+        let call: &SavedCall<F> = saved.get_state();
+        Ok((erased.rebuild_outputs(&outs), erased.context(call), rebuild(&call.saved, &saved.tensors)))
     }
 
     fn context(&self, call: &SavedCall<F>) -> Context<F> {
@@ -199,7 +216,7 @@ pub(super) fn check_rule_value(
         }
         return Ok(());
     };
-    check_alive(t, kind)?;
+    check_own(t, format_args!("the {kind} of {of} {index}"))?;
     let got = t.ty();
     if !ty.dtype.is_float() {
         bail!(Rule, "expected no {kind} for {of} {index}, which is {ty} and takes none, got {got}"; help = "return \
@@ -228,7 +245,7 @@ pub(super) fn sum_broadcast<'a, I: Iterator<Item = &'a [usize]>>(
 ) -> Result<Cotangent> {
     match value.as_tensor() {
         Some(t) if t.shape() != &ty.shape[..] && ty.dtype.is_float() => {
-            check_alive(t, "cotangent")?;
+            check_own(t, "a cotangent")?;
             let shape = t.shape();
             let explained = broadcasts_to(&ty.shape, shape) && shapes_of_call().any(|other| other == shape);
             if explained { Ok(t.sum_to(&ty.shape)?.into()) } else { Ok(value) }
@@ -312,15 +329,12 @@ impl<F: Function> Op for Erased<F> {
         let mut ctx = Context { facts: facts.clone(), marks: Marks::default(), deriving: None };
         let mut arguments = inputs.iter().copied().chain(outputs);
         let saved = self.run(Method::SetupContext, &mut arguments, || {
-            self.function.setup_context(&mut ctx, &input_tree, &output_tree)
+            let saved = self.function.setup_context(&mut ctx, &input_tree, &output_tree)?;
+            check_all_own(&saved, "a saved value")?;
+            Ok(saved)
         })?;
         let mut tensors = SmallVec::new();
         saved.visit(&mut |t| tensors.push(t.clone()));
-        for t in &tensors {
-            if let Err(e) = check_alive(t, "a saved value") {
-                return self.fail(Method::SetupContext, e);
-            }
-        }
         if self.function.once_differentiable() {
             tensors.extend(inputs.iter().filter(|t| t.dtype().is_float()).map(|&t| t.clone()));
         }
@@ -356,7 +370,7 @@ impl<F: Function> Op for Erased<F> {
             let lanes: SmallVec<[(&Tensor, Option<usize>); 4]> =
                 inputs.iter().copied().zip(dims.iter().copied()).collect();
             for (k, (out, dim)) in outs.iter().zip(&out_dims).enumerate() {
-                check_alive(out, "an output")?;
+                check_own(out, "an output")?;
                 if info.batch_size > 1 {
                     check_returned_input(k, out, *dim, &lanes)?;
                 }

@@ -1,20 +1,27 @@
 //! Operations that users write, on the same footing as those built in.
 
+mod batching;
 mod context;
 mod cotangent;
+mod custom;
 mod derive;
 mod erased;
 mod once;
 pub(crate) mod op;
 #[cfg(doctest)]
 mod refused;
+mod opaque;
+pub(crate) mod probe;
 pub mod rules;
 mod vmapped;
 
+pub use batching::Batching;
 pub use context::Context;
 pub use cotangent::{Cotangent, Tangent};
+pub use custom::{Custom, custom, custom_jvp, custom_vjp, custom_vmap};
 pub(crate) use op::{OpRef, Outs, Saved};
 pub use op::{Randomness, VmapInfo};
+pub use opaque::{ArrayMut, ArrayRef, Opaque, OpaqueFunction, Types};
 
 use crate::{Result, Tree};
 
@@ -26,6 +33,15 @@ pub type Tangents<T> = <T as Tree>::Mapped<Tangent>;
 
 /// One batch dimension per tensor of a tree; `None` for a tensor that is the same for every lane.
 pub type Dims<T> = <T as Tree>::Mapped<Option<usize>>;
+
+/// The name of a type without its path and parameters.
+fn type_name<T>() -> &'static str {
+    // By bytes: it is asked for in every call, and searching strings costs as much as a small kernel.
+    let full = std::any::type_name::<T>();
+    let end = full.bytes().position(|b| b == b'<').unwrap_or(full.len());
+    let start = full.as_bytes()[..end].iter().rposition(|&b| b == b':').map_or(0, |k| k + 1);
+    &full[start..end]
+}
 
 /// A differentiable, batchable operation that you define.
 ///
@@ -102,9 +118,7 @@ pub trait Function: Clone + Send + Sync + 'static {
 
     /// The name that messages use; the name of the type unless overridden.
     fn name(&self) -> &str {
-        let full = std::any::type_name::<Self>();
-        let end = full.find('<').unwrap_or(full.len());
-        full[..end].rsplit("::").next().unwrap_or(full)
+        type_name::<Self>()
     }
 
     /// Computes the outputs. The inputs carry no derivatives here, so their data may be read.
@@ -157,8 +171,8 @@ pub trait Function: Clone + Send + Sync + 'static {
     ///
     /// `in_dims` says where each input carries its lanes. Output dims must be in range and of size
     /// `info.batch_size`; `None` means that the output is the same for every lane. The rule usually moves the lanes
-    /// somewhere convenient and calls `self.apply` or tensor operations, whose derivatives are then those of the
-    /// batched function.
+    /// somewhere convenient (see [`VmapInfo::lanes_first`]) and calls `self.apply` or tensor operations, whose
+    /// derivatives are then those of the batched function.
     ///
     /// The default is the generated rule: it runs `forward`, `setup_context`, `backward` and `jvp` under a batch
     /// level, so they must not read raw data. Functions that do may loop instead, with [`rules::per_example`].

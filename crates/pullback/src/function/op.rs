@@ -49,6 +49,54 @@ impl VmapInfo {
     pub(crate) fn new(batch_size: usize, randomness: Randomness) -> VmapInfo {
         VmapInfo { batch_size, randomness }
     }
+
+    /// `x`, an input with its lanes along `dim`, with the lanes along dimension 0. Without a `dim`, `x` is repeated for
+    /// every lane (in no memory).
+    ///
+    /// # Errors
+    /// `Dim` if `dim` is out of range.
+    ///
+    /// ```
+    /// use pullback::{Context, Dims, Function, Result, Tensor, VmapInfo, Vmap};
+    ///
+    /// /// The scalar product, by plain Rust code for many pairs of vectors at once.
+    /// #[derive(Clone)]
+    /// struct Dot;
+    /// impl Function for Dot {
+    ///     type Inputs = (Tensor, Tensor);
+    ///     type Outputs = Tensor;
+    ///     type Saved = ();
+    ///     fn forward(&self, (a, b): &(Tensor, Tensor)) -> Result<Tensor> {
+    ///         let (n, shape) = (a.shape()[a.rank() - 1], &a.shape()[..a.rank() - 1]);
+    ///         let (a, b) = (a.to_vec::<f64>()?, b.to_vec::<f64>()?);
+    ///         let dot = |(a, b): (&[f64], &[f64])| a.iter().zip(b).map(|(a, b)| a * b).sum();
+    ///         let dots: Vec<f64> = a.chunks(n).zip(b.chunks(n)).map(dot).collect();
+    ///         Tensor::from_slice(&dots, shape)
+    ///     }
+    ///     fn setup_context(&self, _: &mut Context<Self>, _: &(Tensor, Tensor), _: &Tensor) -> Result<()> {
+    ///         Ok(())
+    ///     }
+    ///     fn vmap(
+    ///         &self,
+    ///         info: &VmapInfo,
+    ///         (da, db): Dims<(Tensor, Tensor)>,
+    ///         (a, b): &(Tensor, Tensor),
+    ///     ) -> Result<(Tensor, Dims<Tensor>)> {
+    ///         Ok((self.apply(&(info.lanes_first(a, da)?, info.lanes_first(b, db)?))?, Some(0)))
+    ///     }
+    /// }
+    ///
+    /// let (a, columns) = (Tensor::from([1.0, 2.0]), Tensor::from([[3.0, 4.0, 5.0], [6.0, 7.0, 8.0]]));
+    /// let dots = Vmap::new().in_dims((None, 1)).of(|x: &(Tensor, Tensor)| Dot.apply(x))(&(a, columns))?;
+    /// assert_eq!(dots.to_vec::<f64>()?, [15.0, 18.0, 21.0]);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    pub fn lanes_first(&self, x: &Tensor, dim: Option<usize>) -> Result<Tensor> {
+        match dim {
+            Some(dim) => x.movedim(&[isize::try_from(dim).unwrap_or(isize::MAX)], &[0]),
+            None => x.expand(&[&[self.batch_size], x.shape()].concat()),
+        }
+    }
 }
 
 /// What the derivative rules of one call read: tensors, and whatever else the operation keeps.

@@ -2,8 +2,12 @@
 
 use super::context::collect;
 use super::{Dims, Function, VmapInfo, erased};
+use crate::error::{Context as _, bail};
+use crate::interp::batch;
+use crate::ops::structural::move_dim;
+use crate::shape::{Shape, with_dim, without_dim};
 use crate::tree::leaves;
-use crate::{Result, Tensor, Tree, error::bail, stack};
+use crate::{Result, Tensor, TensorType, Tree, stack_trees};
 
 /// The generated rule, which is the default body of [`Function::vmap`]: `forward`, `setup_context`, `backward` and
 /// `jvp` run under a batch level, where they see one lane, and the cotangent of an input that is the same for all
@@ -17,17 +21,18 @@ pub fn generated<F: Function>(
     inputs: &F::Inputs,
 ) -> Result<(F::Outputs, Dims<F::Outputs>)> {
     let dims = collect::<F::Inputs, Option<usize>>(&in_dims);
-    let outputs = erased::apply_generated(function, info, &dims, inputs)?;
-    let out_dims = outputs.map(&mut |_| Some(0));
-    Ok((outputs, out_dims))
+    in_front(erased::apply_generated(function, info, &dims, inputs)?)
 }
 
 /// A loop: the function is applied to one lane after the other and the results are stacked.
 ///
 /// Right for every function, also one that calls code outside this crate; the cost is one call per lane.
 ///
+/// For zero lanes, the function is applied to a lane of zeros, to know the types of the results.
+///
 /// # Errors
-/// `Shape` for zero lanes, because the shapes of the results are then unknown.
+/// `Shape` for zero lanes if the function refuses zeros; `Arity`, `Shape` or `Dtype` if lanes have results of different
+/// structures or types.
 ///
 /// ```
 /// use pullback::function::rules;
@@ -62,26 +67,260 @@ pub fn per_example<F: Function>(
     inputs: &F::Inputs,
 ) -> Result<(F::Outputs, Dims<F::Outputs>)> {
     let dims = collect::<F::Inputs, Option<usize>>(&in_dims);
+    if info.batch_size == 0 {
+        return no_lanes(function, &dims, inputs);
+    }
     let mut lanes = Vec::with_capacity(info.batch_size);
     for lane in 0..info.batch_size {
-        let mut dims = dims.iter();
-        let one = crate::tree::try_map(inputs, &mut |t| match dims.next().copied().flatten() {
-            Some(d) => t.select(d as isize, lane as isize),
-            None => Ok(t.clone()),
-        })?;
-        lanes.push(function.apply(&one)?);
+        lanes.push(function.apply(&one_lane(&dims, inputs, lane)?)?);
     }
-    let Some(first) = lanes.first() else {
-        bail!(Shape, "rules::per_example: expected at least one lane, got 0"; help = "write a `vmap` rule that knows \
-            the shapes of the outputs")
-    };
-    let columns: Vec<Vec<&Tensor>> = lanes.iter().map(leaves).collect();
+    in_front(stack_trees(&lanes).context(|| "rules::per_example: the results of the lanes".to_string())?)
+}
+
+/// One call for all lanes, with the lanes as the first dimension of every input and output: for functions that accept any
+/// number of leading dimensions and treat what lies along them alike. An input that all lanes share is repeated.
+///
+/// The repetition is a view, and its derivative sums over the lanes. Nested `vmap`s add one dimension each.
+///
+/// # Errors
+/// Whatever the function reports. An output that does not have the lanes in front is refused by the caller of `vmap`.
+///
+/// ```
+/// use pullback::function::rules;
+/// use pullback::{Context, Cotangent, Dims, Function, Result, Tensor, Vmap, VmapInfo};
+///
+/// /// The dot product along the last dimension.
+/// #[derive(Clone)]
+/// struct Dot;
+/// impl Function for Dot {
+///     type Inputs = (Tensor, Tensor);
+///     type Outputs = Tensor;
+///     type Saved = (Tensor, Tensor);
+///     fn forward(&self, (x, y): &(Tensor, Tensor)) -> Result<Tensor> {
+///         let n = x.shape()[x.rank() - 1];
+///         let (a, b) = (x.to_vec::<f64>()?, y.to_vec::<f64>()?);
+///         let rows = a.chunks(n).zip(b.chunks(n));
+///         let dots: Vec<f64> = rows.map(|(a, b)| a.iter().zip(b).map(|(a, b)| a * b).sum()).collect();
+///         Tensor::from_slice(&dots, &x.shape()[..x.rank() - 1])
+///     }
+///     fn setup_context(&self, _: &mut Context<Self>, inputs: &(Tensor, Tensor), _: &Tensor) -> Result<Self::Saved> {
+///         Ok(inputs.clone())
+///     }
+///     fn backward(&self, _: &Context<Self>, (x, y): &Self::Saved, g: Cotangent) -> Result<(Cotangent, Cotangent)> {
+///         let g = g.map(|g| g.unsqueeze(-1))?;
+///         Ok((&g * y, &g * x))
+///     }
+///     fn vmap(&self, info: &VmapInfo, in_dims: Dims<Self::Inputs>, inputs: &Self::Inputs) -> Result<(Tensor, Dims<Tensor>)> {
+///         rules::leading_dims(self, info, in_dims, inputs)
+///     }
+/// }
+///
+/// let rows = Tensor::from([[1.0, 2.0], [3.0, 4.0]]);
+/// let y = Vmap::new().in_dims((0, None)).of(|x: &(Tensor, Tensor)| Dot.apply(x))(&(rows, Tensor::from([1.0, 10.0])))?;
+/// assert_eq!(y.to_vec::<f64>()?, [21.0, 43.0]);
+/// # Ok::<(), pullback::Error>(())
+/// ```
+pub fn leading_dims<F: Function>(
+    function: &F,
+    info: &VmapInfo,
+    in_dims: Dims<F::Inputs>,
+    inputs: &F::Inputs,
+) -> Result<(F::Outputs, Dims<F::Outputs>)> {
+    let dims = collect::<F::Inputs, Option<usize>>(&in_dims);
+    in_front(function.apply(&each_input(&dims, inputs, |t, dim| batch::materialize(t, dim, info.batch_size))?)?)
+}
+
+/// As [`leading_dims`], but an input that all lanes share gets a leading dimension of size 1 instead of being repeated:
+/// for functions that broadcast along it. Their `backward` sums over it, as for every dimension that was broadcast.
+///
+/// # Errors
+/// As [`leading_dims`].
+pub fn expand<F: Function>(
+    function: &F,
+    _: &VmapInfo,
+    in_dims: Dims<F::Inputs>,
+    inputs: &F::Inputs,
+) -> Result<(F::Outputs, Dims<F::Outputs>)> {
+    let dims = collect::<F::Inputs, Option<usize>>(&in_dims);
+    in_front(function.apply(&each_input(&dims, inputs, |t, dim| match dim {
+        Some(dim) => move_dim(t, dim, 0),
+        None => t.unsqueeze(0),
+    })?)?)
+}
+
+/// One call for all lanes of a function that computes each element of its outputs from the elements of its inputs at the
+/// same place, with or without broadcasting.
+///
+/// Where all inputs have the same rank and carry their lanes along the same dimension, nothing moves. Otherwise lanes go in
+/// front, and inputs of lower rank get dimensions of size 1 behind the lanes, so that lanes broadcast against each other
+/// as they do one by one.
+///
+/// # Errors
+/// Whatever the function reports. An output that does not carry the lanes is refused by the caller of `vmap`.
+///
+/// ```
+/// use pullback::function::rules;
+/// use pullback::{Context, Cotangent, Dims, Function, Result, Tensor, VmapInfo, vmap};
+///
+/// #[derive(Clone)]
+/// struct Logistic;
+/// impl Function for Logistic {
+///     type Inputs = Tensor;
+///     type Outputs = Tensor;
+///     type Saved = Tensor;
+///     fn forward(&self, x: &Tensor) -> Result<Tensor> {
+///         let y: Vec<f64> = x.to_vec::<f64>()?.iter().map(|x| 1.0 / (1.0 + (-x).exp())).collect();
+///         Tensor::from_slice(&y, x.shape())
+///     }
+///     fn setup_context(&self, _: &mut Context<Self>, _: &Tensor, y: &Tensor) -> Result<Tensor> {
+///         Ok(y.clone())
+///     }
+///     fn backward(&self, _: &Context<Self>, y: &Tensor, g: Cotangent) -> Result<Cotangent> {
+///         Ok(g * (y - y * y))
+///     }
+///     fn vmap(&self, info: &VmapInfo, in_dims: Dims<Tensor>, x: &Tensor) -> Result<(Tensor, Dims<Tensor>)> {
+///         rules::elementwise(self, info, in_dims, x)
+///     }
+/// }
+/// assert_eq!(vmap(|x: &Tensor| Logistic.apply(x))(&Tensor::from([0.0, 0.0]))?.to_vec::<f64>()?, [0.5, 0.5]);
+/// # Ok::<(), pullback::Error>(())
+/// ```
+pub fn elementwise<F: Function>(
+    function: &F,
+    info: &VmapInfo,
+    in_dims: Dims<F::Inputs>,
+    inputs: &F::Inputs,
+) -> Result<(F::Outputs, Dims<F::Outputs>)> {
+    let dims = collect::<F::Inputs, Option<usize>>(&in_dims);
+    let tensors = leaves(inputs);
+    if let (Some(Some(dim)), Some(first)) = (dims.first(), tensors.first())
+        && dims.iter().all(|d| *d == Some(*dim))
+        && tensors.iter().all(|t| t.rank() == first.rank())
+    {
+        let outputs = function.apply(inputs)?;
+        let out_dims = outputs.map(&mut |_| Some(*dim));
+        return Ok((outputs, out_dims));
+    }
+    let full: Vec<Tensor> =
+        tensors.iter().zip(&dims).map(|(t, d)| batch::materialize(t, *d, info.batch_size)).collect::<Result<_>>()?;
+    let lanes = vec![Some(0); full.len()];
+    let mut aligned = batch::align(&lanes, &full.iter().collect::<Vec<_>>())?.into_iter();
+    in_front(function.apply(&crate::tree::try_map(inputs, &mut |t| Ok(aligned.next().unwrap_or_else(|| t.clone())))?)?)
+}
+
+/// One call for all lanes of a function whose inputs and outputs all have rows along dimension 0 that it treats alike: the
+/// lanes become more rows. `n` lanes of `b` rows are `[n·b, …]`; an input that all lanes share is repeated.
+///
+/// # Errors
+/// `Rule` for an input without rows, and for an output whose number of rows is not a multiple of the number of lanes.
+///
+/// ```
+/// use pullback::function::rules;
+/// use pullback::{Context, Dims, Function, Result, Tensor, VmapInfo, vmap};
+///
+/// /// The sum of each row of a matrix, by code that knows matrices only.
+/// #[derive(Clone)]
+/// struct RowSums;
+/// impl Function for RowSums {
+///     type Inputs = Tensor;
+///     type Outputs = Tensor;
+///     type Saved = ();
+///     fn forward(&self, x: &Tensor) -> Result<Tensor> {
+///         assert_eq!(x.rank(), 2);
+///         x.sum_dims(&[1], false)
+///     }
+///     fn setup_context(&self, _: &mut Context<Self>, _: &Tensor, _: &Tensor) -> Result<()> {
+///         Ok(())
+///     }
+///     fn vmap(&self, info: &VmapInfo, in_dims: Dims<Tensor>, x: &Tensor) -> Result<(Tensor, Dims<Tensor>)> {
+///         rules::flatten(self, info, in_dims, x)
+///     }
+/// }
+/// let x = Tensor::from([[[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0], [7.0, 8.0]], [[9.0, 10.0], [11.0, 12.0]]]);
+/// assert_eq!(vmap(|x: &Tensor| RowSums.apply(x))(&x)?.to_vec::<f64>()?, [3.0, 7.0, 11.0, 15.0, 19.0, 23.0]);
+/// # Ok::<(), pullback::Error>(())
+/// ```
+pub fn flatten<F: Function>(
+    function: &F,
+    info: &VmapInfo,
+    in_dims: Dims<F::Inputs>,
+    inputs: &F::Inputs,
+) -> Result<(F::Outputs, Dims<F::Outputs>)> {
+    let dims = collect::<F::Inputs, Option<usize>>(&in_dims);
+    let n = info.batch_size;
+    if n == 0 {
+        return no_lanes(function, &dims, inputs);
+    }
     let mut k = 0;
-    let outputs = crate::tree::try_map(first, &mut |_| {
-        let column: Vec<&Tensor> = columns.iter().filter_map(|lane| lane.get(k).copied()).collect();
+    let rows = each_input(&dims, inputs, |t, dim| {
+        let index = k;
         k += 1;
-        stack(&column, 0)
+        let all = batch::materialize(t, dim, n)?;
+        let [_, b, rest @ ..] = all.shape() else {
+            bail!(Rule, "rules::flatten: expected rows along dimension 0 of every input, got {} at input {index}",
+                TensorType::new(t.dtype(), &all.shape()[1..]); help = "loop with `rules::per_example`");
+        };
+        let mut shape = Shape::from_slice(&[n * b]);
+        shape.extend_from_slice(rest);
+        all.reshape_to(&shape)
     })?;
+    let mut k = 0;
+    let outputs = crate::tree::try_map(&function.apply(&rows)?, &mut |t| {
+        let index = k;
+        k += 1;
+        match t.shape() {
+            [all, rest @ ..] if all % n == 0 => {
+                let mut shape = Shape::from_slice(&[n, all / n]);
+                shape.extend_from_slice(rest);
+                t.reshape_to(&shape)
+            }
+            _ => bail!(Rule, "rules::flatten: expected as many rows for each of {n} lanes in output {index}, got {}",
+                t.ty(); help = "loop with `rules::per_example`"),
+        }
+    })?;
+    in_front(outputs)
+}
+
+/// Outputs with the lanes along dimension 0.
+fn in_front<T: Tree>(outputs: T) -> Result<(T, Dims<T>)> {
     let out_dims = outputs.map(&mut |_| Some(0));
     Ok((outputs, out_dims))
+}
+
+/// The inputs, each as `f` makes it from the tensor and its batch dim.
+fn each_input<T: Tree>(
+    dims: &[Option<usize>],
+    inputs: &T,
+    mut f: impl FnMut(&Tensor, Option<usize>) -> Result<Tensor>,
+) -> Result<T> {
+    let mut dims = dims.iter();
+    crate::tree::try_map(inputs, &mut |t| f(t, dims.next().copied().flatten()))
+}
+
+/// The inputs of one lane.
+pub(super) fn one_lane<T: Tree>(dims: &[Option<usize>], inputs: &T, lane: usize) -> Result<T> {
+    each_input(dims, inputs, |t, dim| match dim {
+        Some(d) => t.select(d as isize, lane as isize),
+        None => Ok(t.clone()),
+    })
+}
+
+/// The results for zero lanes, whose types are those of a lane of zeros.
+fn no_lanes<F: Function>(
+    function: &F,
+    dims: &[Option<usize>],
+    inputs: &F::Inputs,
+) -> Result<(F::Outputs, Dims<F::Outputs>)> {
+    let lane = each_input(dims, inputs, |t, dim| match dim {
+        Some(d) => Tensor::zeros(&without_dim(t.shape(), d), t.dtype()),
+        None => t.detach(),
+    })?;
+    let outputs = match function.apply(&lane) {
+        Ok(outputs) => outputs,
+        Err(e) => {
+            bail!(Shape, "expected at least one lane, got 0, and the types of the outputs are unknown, because a lane \
+            of zeros is an error ({e})"; help = "write a `vmap` rule that knows them")
+        }
+    };
+    in_front(crate::tree::try_map(&outputs, &mut |t| Tensor::zeros(&with_dim(t.shape(), 0, 0), t.dtype()))?)
 }

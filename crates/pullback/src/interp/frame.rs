@@ -1,10 +1,12 @@
 //! What a user's method may touch: its arguments and what is made from them, not values that it captured.
 
 use std::cell::{Cell, RefCell};
+use std::fmt;
 
 use smallvec::SmallVec;
 
-use super::{Traced, Tracer, level};
+use super::level::{self, Sealed};
+use super::{Traced, Tracer};
 use crate::tensor::Repr;
 use crate::{Result, Tensor, error::bail};
 
@@ -128,6 +130,30 @@ pub(super) fn check_captured(tracer: &Tracer, op: &str) -> Result<()> {
     .unwrap_or(Ok(()))
 }
 
+/// An error if `t`, which the running method is about to return as `what`, is a captured value that a transform is
+/// differentiating: its derivative would bypass the rules.
+pub(crate) fn check_own(t: &Tensor, what: impl fmt::Display) -> Result<()> {
+    let Repr::Tracer(tracer) = &t.0 else { return Ok(()) };
+    if !tracer.level.is_alive() {
+        return Err(super::escaped(tracer, &what.to_string()));
+    }
+    match tracer.value {
+        // Drawn here, perhaps: random tensors depend on the lane without any argument that does.
+        Traced::Batch { .. } => Ok(()),
+        _ => with_current(|running, _| {
+            let id = tracer.level.id;
+            if id < running.entry && !running.allowed.borrow().contains(&id) {
+                let transform = tracer.level.kind.transform();
+                bail!(CapturedTracer, "{what} is a value that a `{transform}` (level {id}) is transforming and that is \
+                    not one of the arguments"; help = "pass it to the function as an input, so that the rules can \
+                    account for it");
+            }
+            Ok(())
+        })
+        .unwrap_or(Ok(())),
+    }
+}
+
 /// An error if reading the data of `tracer` would lose a dependence, or if it has no single data.
 pub(crate) fn check_data_access(tracer: &Tracer, op: &str) -> Result<()> {
     super::check_usable(tracer, op)?;
@@ -156,11 +182,17 @@ pub(crate) fn check_data_access(tracer: &Tracer, op: &str) -> Result<()> {
         Ok(())
     })
     .unwrap_or(Ok(()))?;
-    if tracer.level.opaque_data {
-        bail!(ConcreteValueNeeded, "{op}: a derivative rule that is being transposed reads the data of its \
-            (co)tangent"; help = "implement both `backward` and `jvp`, or write the rule with tensor operations");
+    match tracer.level.sealed {
+        None => Ok(()),
+        Some(Sealed::Transposing) => {
+            bail!(ConcreteValueNeeded, "{op}: a derivative rule that is being transposed reads \
+            the data of its (co)tangent"; help = "implement both `backward` and `jvp`, or write the rule with tensor \
+            operations")
+        }
+        Some(Sealed::NoRule) => bail!(ConcreteValueNeeded, "{op}: a function without a derivative rule, which is \
+            differentiated through its operations, reads the data of a value that depends on its inputs"; help = "give \
+            it a derivative rule, or write it with tensor operations"),
     }
-    Ok(())
 }
 
 fn tracer_type(tracer: &Tracer) -> crate::TensorType {

@@ -14,8 +14,17 @@ pub(crate) struct Level {
     alive: AtomicBool,
     /// Numbers the nodes of a reverse level in order of execution.
     sequence: AtomicU64,
-    /// While a rule is being transposed, its data must not be read: the dependence would be lost.
-    pub(crate) opaque_data: bool,
+    /// Why the data of its values must not be read, if it must not: the dependence would be lost.
+    pub(crate) sealed: Option<Sealed>,
+}
+
+/// Why a level forbids reading the data of its values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sealed {
+    /// A rule is being transposed.
+    Transposing,
+    /// A function without a derivative rule is being differentiated through the operations that it calls.
+    NoRule,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,13 +60,13 @@ thread_local! {
 }
 
 impl Level {
-    fn new(kind: LevelKind, opaque_data: bool) -> Arc<Level> {
+    fn new(kind: LevelKind, sealed: Option<Sealed>) -> Arc<Level> {
         Arc::new(Level {
             id: COUNTER.fetch_add(1, Ordering::Relaxed),
             kind,
             alive: AtomicBool::new(true),
             sequence: AtomicU64::new(0),
-            opaque_data,
+            sealed,
         })
     }
 
@@ -80,12 +89,12 @@ pub(crate) struct OpenLevel {
 
 impl OpenLevel {
     pub(crate) fn new(kind: LevelKind) -> OpenLevel {
-        OpenLevel::with(Level::new(kind, false))
+        OpenLevel::with(Level::new(kind, None))
     }
 
-    /// A reverse level for transposing a rule: reading data of its values is an error.
-    pub(crate) fn for_transposing() -> OpenLevel {
-        OpenLevel::with(Level::new(LevelKind::Reverse, true))
+    /// A level at which reading the data of values is an error.
+    pub(crate) fn sealed(kind: LevelKind, why: Sealed) -> OpenLevel {
+        OpenLevel::with(Level::new(kind, Some(why)))
     }
 
     fn with(level: Arc<Level>) -> OpenLevel {

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-pub(crate) use frame::{Frame, Method, check_data_access};
+pub(crate) use frame::{Frame, Method, check_data_access, check_own};
 pub(crate) use level::{Level, LevelKind};
 
 use crate::function::{OpRef, Outs};
@@ -111,17 +111,17 @@ pub(crate) fn bind1(op: &OpRef, inputs: &[&Tensor]) -> Result<Tensor> {
 pub(crate) fn check_usable(tracer: &Tracer, op: &str) -> Result<()> {
     frame::check_captured(tracer, op)?;
     if !tracer.level.is_alive() {
-        return Err(escaped(tracer, op));
+        return Err(escaped(tracer, &format!("{op}: an input")));
     }
     Ok(())
 }
 
 #[cold]
-fn escaped(tracer: &Tracer, op: &str) -> crate::Error {
+fn escaped(tracer: &Tracer, place: &str) -> crate::Error {
     let kind = tracer.level.kind.transform();
     crate::Error::new(
         crate::ErrorKind::EscapedTracer,
-        format!("{op}: an input is a value of a `{kind}` (level {}) that has ended", tracer.level.id),
+        format!("{place} is a value of a `{kind}` (level {}) that has ended", tracer.level.id),
     )
     .with_help("return the value from the transformed function instead of storing it elsewhere")
 }

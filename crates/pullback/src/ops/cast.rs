@@ -59,7 +59,7 @@ struct Cast {
 fn to_dtype(x: &Tensor, dtype: DType) -> Result<Tensor> {
     let from = x.dtype();
     if from == dtype {
-        return Ok(x.clone());
+        return x.unchanged("to_dtype");
     }
     match x.array() {
         Some(array) => Ok(cast::cast(array, dtype).into()),

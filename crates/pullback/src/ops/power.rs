@@ -91,8 +91,8 @@ fn powi(x: &Tensor, n: i32) -> Result<Tensor> {
     match (n, x.dtype()) {
         (n, dtype) if n < 0 && !dtype.is_float() => Err(negative("powi", x, n)),
         (n, DType::Bool) => powi(&x.to_dtype(DType::I64)?, n),
-        (0, dtype) => Tensor::ones(x.shape(), dtype),
-        (1, _) => Ok(x.clone()),
+        (0, dtype) => Tensor::ones(x.unchanged("powi")?.shape(), dtype),
+        (1, _) => x.unchanged("powi"),
         (2, _) => x.square(),
         (-1, _) => x.reciprocal(),
         (n, _) => unary_with(&Powi(n), x),

@@ -271,7 +271,7 @@ pub(super) fn divide(x: Array, n: usize) -> Result<Array> {
 
 fn sum_all(x: &Tensor) -> Result<Tensor> {
     if x.rank() == 0 && x.dtype().is_float() {
-        return Ok(x.clone());
+        return x.unchanged("sum");
     }
     linear(Sum::<false>(Over::all(x.rank())), x)
 }
@@ -287,7 +287,7 @@ pub(super) fn sum_kept(x: &Tensor, dim: usize) -> Result<Tensor> {
 
 fn sum_to(x: &Tensor, shape: &[usize]) -> Result<Tensor> {
     if x.shape() == shape {
-        return Ok(x.clone());
+        return x.unchanged("sum_to");
     }
     if !broadcasts_to(shape, x.shape()) {
         bail!(Shape, "sum_to: {} does not broadcast to {}", Brackets(shape), x.ty());

@@ -26,8 +26,7 @@ ops! { OPS;
     /// The cotangent at the selected places, zero elsewhere.
     ///
     /// # Errors
-    /// `Dim` if there are more items than dimensions; `Index` if a position is out of range or a range ends before it
-    /// starts; `Value` for a step of 0.
+    /// `Dim` if there are more items than dimensions; `Index` if a position is out of range; `Value` for a step of 0.
     ///
     /// # Example
     /// ```
@@ -122,7 +121,7 @@ impl Linear for Place {
 
 fn read_cuts(x: &Tensor, cuts: &Cuts) -> Result<Tensor> {
     if cuts.iter().zip(x.shape()).all(|(c, &n)| c.is_all(n)) {
-        return Ok(x.clone());
+        return x.unchanged("i");
     }
     linear(Read(cuts.clone()), x)
 }
@@ -315,8 +314,6 @@ fn read_errors() -> Vec<ErrorSample> {
     vec![
         case("position", ErrorKind::Index, "index 3 is out of range for dim 1 of f64[2,3], which has size 3", (0, 3)),
         case("negative", ErrorKind::Index, "index -3 is out of range for dim 0 of f64[2,3], which has size 2", -3),
-        case("bound", ErrorKind::Index, "bound 4 of a range is out of range for dim 1 of f64[2,3]", (.., 1..4)),
-        case("backwards", ErrorKind::Index, "from 2 to 1 in steps of 1 ends before it starts", (.., 2..1)),
         case("step", ErrorKind::Value, "a step other than 0 for dim 0", s(None, None, 0)),
         case("items", ErrorKind::Dim, "at most 2 items for the dims of f64[2,3], got 3", (0, 0, 0)),
         case("ellipses", ErrorKind::Dim, "at most one `Ellipsis`", (Ellipsis, Ellipsis)),

@@ -162,13 +162,22 @@ impl Op for Sort {
     }
 }
 
+/// [`resolve_dim`] for a dimension whose positions are sorted, which the kernel packs into 32 bits.
+fn sorted_dim(op: &str, x: &Tensor, dim: isize) -> Result<usize> {
+    let dim = resolve_dim(op, dim, x.rank(), x.ty())?;
+    if u32::try_from(x.shape()[dim]).is_err() {
+        bail!(Shape, "{op}: expected at most {} elements along dim {dim} to sort, got {}", u32::MAX, x.ty());
+    }
+    Ok(dim)
+}
+
 fn sort(x: &Tensor, dim: isize, descending: bool) -> Result<(Tensor, Tensor)> {
-    let dim = resolve_dim("sort", dim, x.rank(), x.ty())?;
+    let dim = sorted_dim("sort", x, dim)?;
     Sort { dim, descending, top: None }.apply(x)
 }
 
 fn topk(x: &Tensor, k: usize, dim: isize, largest: bool, sorted: bool) -> Result<(Tensor, Tensor)> {
-    let dim = resolve_dim("topk", dim, x.rank(), x.ty())?;
+    let dim = sorted_dim("topk", x, dim)?;
     if k > x.shape()[dim] {
         bail!(Value, "topk: expected k of at most {} for dim {dim} of {}, got {k}", x.shape()[dim], x.ty());
     }
@@ -192,7 +201,7 @@ impl Discrete for ArgSort {
 }
 
 fn argsort(x: &Tensor, dim: isize, descending: bool) -> Result<Tensor> {
-    discrete(ArgSort { dim: resolve_dim("argsort", dim, x.rank(), x.ty())?, descending }, x)
+    discrete(ArgSort { dim: sorted_dim("argsort", x, dim)?, descending }, x)
 }
 
 /// Values and positions of the `k` first in order along `dim`, by an insertion sort; in their old order if not

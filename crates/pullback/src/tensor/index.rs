@@ -68,7 +68,8 @@ pub struct NewAxis;
 /// In an index: the positions from `start` (included) to `end` (excluded) in steps of `step`, like `start:end:step`
 /// in Python.
 ///
-/// Bounds are integers, negative ones counting from the end, or `None`. A negative step goes backwards.
+/// Bounds are integers, negative ones counting from the end, or `None`; bounds beyond an end mean that end. A negative
+/// step goes backwards.
 ///
 /// ```
 /// use pullback::{Tensor, s};
@@ -179,8 +180,8 @@ impl From<NewAxis> for IndexItem {
 /// | [`NewAxis`] | `None` | no dimension; one of size 1 is put in |
 ///
 /// Dimensions behind the last item are taken whole. `..` always stands for one dimension; [`Ellipsis`] for as many as
-/// are left. Unlike in NumPy, bounds outside of the dimension are an error, not clamped, and so is a range that ends
-/// before it starts. A `Vec` or array of [`IndexItem`]s is an index whose length is known at run time.
+/// are left. A position must lie inside of its dimension; the bounds of a range need not: as in NumPy and in
+/// [`slice`](Tensor::slice), bounds beyond an end mean that end, and a range that ends before it starts is empty. A `Vec` or array of [`IndexItem`]s is an index whose length is known at run time.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an index of a tensor",
     label = "not an index",
@@ -280,7 +281,7 @@ impl Part {
             match item {
                 IndexItem::At(at) => {
                     let size = x.shape()[dim];
-                    let start = position(at, size).filter(|&p| p < size);
+                    let start = position(at, size);
                     let Some(start) = start else {
                         bail!(Index, "{op}: index {at} is out of range for {}", Place(x, dim));
                     };
@@ -318,49 +319,34 @@ impl fmt::Display for Place<'_> {
     }
 }
 
-/// A position, counted from the end if negative, if it is in `0..=size`.
-fn position(at: isize, size: usize) -> Option<usize> {
-    let at = if at < 0 { at.checked_add_unsigned(size)? } else { at };
-    usize::try_from(at).ok().filter(|&at| at <= size)
+/// A position, counted from the end if negative, if it is in `0..size`.
+pub(crate) fn position(at: isize, size: usize) -> Option<usize> {
+    let at = if at < 0 { size.checked_sub(at.unsigned_abs())? } else { at as usize };
+    (at < size).then_some(at)
 }
 
 /// What `start..end` in steps of `step` takes of dimension `dim` of `x`.
 fn range(op: &str, (start, end, step): (Option<isize>, Option<isize>, isize), x: &Tensor, dim: usize) -> Result<Cut> {
-    let size = x.shape()[dim];
-    let out_of_range = |bound: isize| {
-        bail!(Index, "{op}: bound {bound} of a range is out of range for {}", Place(x, dim); help = "bounds are not \
-            clamped; leave a bound out to reach the end")
+    if step == 0 {
+        bail!(Value, "{op}: expected a step other than 0 for {}", Place(x, dim));
+    }
+    let (start, len) = python_range(start, end, step, x.shape()[dim]);
+    // A single place has no next one, and a huge step must not be multiplied with strides.
+    Ok(Cut { start, len, step: if len > 1 { step } else { 1 }, keep: true })
+}
+
+/// The first place and the number of places of Python's `start:end:step` along a dimension of size `n`.
+pub(crate) fn python_range(start: Option<isize>, end: Option<isize>, step: isize, n: usize) -> (usize, usize) {
+    // Empty tensors may have sizes that no signed integer of the machine holds.
+    let n = n as i128;
+    // Bounds are clamped to where a walk in this direction may start and must stop.
+    let (low, high) = if step > 0 { (0, n) } else { (-1, n - 1) };
+    let clamp = |bound: Option<isize>, default: i128| match bound.map(|b| b as i128) {
+        Some(b) => (if b < 0 { b + n } else { b }).clamp(low, high),
+        None => default,
     };
-    let resolve = |bound: Option<isize>, limit: usize| match bound {
-        None => Ok(None),
-        Some(b) => match position(b, size) {
-            Some(p) if p < limit => Ok(Some(p)),
-            _ => out_of_range(b),
-        },
-    };
-    // The distance to the end, in the direction of the step, of the first position that is not taken any more.
-    let (first, distance) = match step {
-        0 => bail!(Value, "{op}: expected a step other than 0 for {}", Place(x, dim)),
-        1.. => {
-            let (a, b) = (resolve(start, size + 1)?.unwrap_or(0), resolve(end, size + 1)?.unwrap_or(size));
-            (a, b.checked_sub(a))
-        }
-        _ => {
-            // Counted as "so many from the front", so that "before the first" is a number too.
-            let a = resolve(start, size)?.map_or(size, |a| a + 1);
-            let b = resolve(end, size)?.map_or(0, |b| b + 1);
-            (a.saturating_sub(1), a.checked_sub(b))
-        }
-    };
-    let Some(distance) = distance else {
-        let write = |b: Option<isize>| b.map_or_else(|| "None".to_string(), |b| b.to_string());
-        let (a, b) = (write(start), write(end));
-        bail!(Index, "{op}: the range from {a} to {b} in steps of {step} ends before it starts in {}", Place(x, dim));
-    };
-    let len = distance.div_ceil(step.unsigned_abs());
-    Ok(match len {
-        0 => Cut { start: 0, len, step: 1, keep: true },
-        1 => Cut { start: first, len, step: 1, keep: true },
-        _ => Cut { start: first, len, step, keep: true },
-    })
+    let (first, stop) =
+        if step > 0 { (clamp(start, low), clamp(end, high)) } else { (clamp(start, high), clamp(end, low)) };
+    let distance = if step > 0 { stop - first } else { first - stop };
+    if distance <= 0 { (0, 0) } else { (first as usize, (distance as usize).div_ceil(step.unsigned_abs())) }
 }

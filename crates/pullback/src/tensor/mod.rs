@@ -15,8 +15,8 @@ use crate::interp::{Traced, Tracer};
 use crate::shape::TensorType;
 
 pub(crate) use create::checked_numel;
-pub(crate) use index::Part;
 pub use index::{Ellipsis, IndexBound, IndexItem, Indices, NewAxis, s};
+pub(crate) use index::{Part, position, python_range};
 pub use operators::Operand;
 
 /// An n-dimensional array of numbers, or the stand-in for one inside a transform.
@@ -89,6 +89,15 @@ impl Tensor {
     /// The number of elements.
     pub fn numel(&self) -> usize {
         crate::shape::numel(self.shape())
+    }
+
+    /// The tensor itself, as the result of an operation that has nothing to do here. It is refused where `op` would
+    /// refuse it if there was something to do.
+    pub(crate) fn unchanged(&self, op: &str) -> crate::Result<Tensor> {
+        if let Repr::Tracer(tracer) = &self.0 {
+            crate::interp::check_usable(tracer, op)?;
+        }
+        Ok(self.clone())
     }
 
     /// The concrete array, if no transform is working on this tensor.

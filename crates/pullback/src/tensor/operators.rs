@@ -116,7 +116,7 @@ pub(crate) fn expect(result: Result<Tensor>) -> Tensor {
 #[inline(never)]
 #[track_caller]
 pub(super) fn fail(e: crate::Error) -> ! {
-    panic!("{e}")
+    panic!("{e:#}")
 }
 
 /// Writes a binary operator for tensors, owned or borrowed, with any operand on the right, and with a number on the left.

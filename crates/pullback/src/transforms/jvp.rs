@@ -4,7 +4,7 @@ use super::vjp::check_like;
 use crate::error::{Context as _, bail};
 use crate::interp::level::OpenLevel;
 use crate::interp::{LevelKind, check_alive, forward};
-use crate::tree::{leaves, path_of, try_map};
+use crate::tree::{leaves, path_of, same_places, try_map};
 use crate::{Result, Tensor, Tree};
 
 /// The value of `f` at `x`, and the Jacobian times `dx`: how the result changes when `x` changes by `dx`.
@@ -33,6 +33,10 @@ fn run<A: Tree, O: Tree>(f: impl FnOnce(&A) -> Result<O>, x: &A, dx: &A) -> Resu
     let (primals, tangents) = (leaves(x), leaves(dx));
     if primals.len() != tangents.len() {
         bail!(Arity, "expected {} tangents, one for each argument, got {}", primals.len(), tangents.len());
+    }
+    if !same_places(x, dx) {
+        let (want, got) = (x.describe(), dx.describe());
+        bail!(Arity, "expected tangents at the places of the arguments, {want}, got {got}");
     }
     for (k, (p, t)) in primals.iter().zip(&tangents).enumerate() {
         if !p.dtype().is_float() {

@@ -5,6 +5,8 @@
 #![allow(clippy::arc_with_non_send_sync, reason = "functions are shared on one thread only")]
 
 mod hostile;
+mod hostile_functions;
+mod hostile_values;
 mod inplace;
 mod memory;
 mod models;

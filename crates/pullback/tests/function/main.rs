@@ -3,14 +3,20 @@
 
 mod arguments;
 mod cases;
+mod closures;
 mod contract;
 mod database;
 mod entries;
 mod errors;
 mod nests;
 mod once;
+mod opaque;
+mod opaque_rules;
+mod power;
 mod semantics_f;
 mod semantics_g;
+mod silent;
+mod wrong_rules;
 
 use pullback::{Result, Tensor};
 

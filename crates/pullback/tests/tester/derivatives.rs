@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use pullback::{Context, Cotangent, Cotangents, DType, Function, Result, Tangent, Tensor, cat};
+use pullback::{Context, Cotangent, Cotangents, DType, Dims, Function, Result, Tangent, Tensor, VmapInfo, cat};
 
 use super::reports;
 
@@ -167,6 +167,34 @@ fn inaccurate_in_f32() {
 #[test]
 fn wrong_dtype_for_f32() {
     reports(&Square(Wide), &x(), &["f32_agrees_with_f64"], &[]);
+}
+
+#[test]
+fn a_function_for_f64_alone() {
+    /// Reads its input as `f64`.
+    #[derive(Clone)]
+    struct Raw;
+    impl Function for Raw {
+        type Inputs = Tensor;
+        type Outputs = Tensor;
+        type Saved = Tensor;
+        fn forward(&self, x: &Tensor) -> Result<Tensor> {
+            let squares: Vec<f64> = x.to_vec::<f64>()?.iter().map(|v| v * v).collect();
+            Tensor::from_slice(&squares, x.shape())
+        }
+        fn setup_context(&self, _: &mut Context<Self>, x: &Tensor, _: &Tensor) -> Result<Tensor> {
+            Ok(x.clone())
+        }
+        fn backward(&self, _: &Context<Self>, x: &Tensor, g: Cotangent) -> Result<Cotangent> {
+            Ok(g * x * 2.0)
+        }
+        fn vmap(&self, info: &VmapInfo, dim: Dims<Tensor>, x: &Tensor) -> Result<(Tensor, Dims<Tensor>)> {
+            Ok((self.apply(&info.lanes_first(x, dim)?)?, Some(0)))
+        }
+    }
+    let report = reports(&Raw, &x(), &[], &[]);
+    assert!(report.to_string().contains("skipped f32_agrees_with_f64: `forward` of function `Raw`"), "{report}");
+    report.into_result().unwrap();
 }
 
 /// The square with both rules, of which one may be wrong by a factor, or treat its slope as a constant.

@@ -5,7 +5,7 @@ pub(super) mod reorder;
 pub(super) mod repeat;
 pub(super) mod reshape;
 pub(super) mod slice;
-pub(super) mod split;
+pub(crate) mod split;
 mod view;
 
 pub(crate) use reorder::move_dim;

@@ -180,7 +180,7 @@ fn permute(x: &Tensor, dims: &[isize]) -> Result<Tensor> {
         bail!(Dim, "permute: expected {} dims for {}, got {}", x.rank(), x.ty(), Brackets(dims));
     }
     if dims.is_empty() {
-        return Ok(x.clone());
+        return x.unchanged("permute");
     }
     in_order(x, resolve_dims("permute", dims, x.rank(), x.ty())?)
 }
@@ -188,7 +188,7 @@ fn permute(x: &Tensor, dims: &[isize]) -> Result<Tensor> {
 /// [`permute`] by an order that is known to be one.
 fn in_order(x: &Tensor, order: Dims) -> Result<Tensor> {
     if order.iter().enumerate().all(|(k, &d)| k == d) {
-        return Ok(x.clone());
+        return x.unchanged("permute");
     }
     linear(Permute(order), x)
 }
@@ -196,7 +196,7 @@ fn in_order(x: &Tensor, order: Dims) -> Result<Tensor> {
 /// `x` with dimension `from` moved to place `to`; both are in range.
 pub(crate) fn move_dim(x: &Tensor, from: usize, to: usize) -> Result<Tensor> {
     if from == to {
-        return Ok(x.clone());
+        return x.unchanged("movedim");
     }
     let mut order: Dims = (0..x.rank()).collect();
     order.remove(from);
@@ -214,7 +214,7 @@ fn transpose(x: &Tensor, dim0: isize, dim1: isize) -> Result<Tensor> {
 
 fn t(x: &Tensor) -> Result<Tensor> {
     match x.rank() {
-        0 | 1 => Ok(x.clone()),
+        0 | 1 => x.unchanged("t"),
         2 => linear(Permute(Dims::from_slice(&[1, 0])), x),
         _ => bail!(Shape, "t: expected at most 2 dims, got {}", x.ty(); help = "use `transpose` or `permute`"),
     }
@@ -226,7 +226,7 @@ fn movedim(x: &Tensor, source: &[isize], destination: &[isize]) -> Result<Tensor
         bail!(Arity, "movedim: expected as many destinations as sources, got {from} and {to}");
     }
     if source.is_empty() {
-        return Ok(x.clone());
+        return x.unchanged("movedim");
     }
     let from = resolve_dims("movedim", source, x.rank(), x.ty())?;
     let to = resolve_dims("movedim", destination, x.rank(), x.ty())?;
@@ -267,7 +267,7 @@ impl Linear for Flip {
 
 fn flip(x: &Tensor, dims: &[isize]) -> Result<Tensor> {
     if dims.is_empty() {
-        return Ok(x.clone());
+        return x.unchanged("flip");
     }
     linear(Flip(resolve_dims("flip", dims, x.rank(), x.ty())?), x)
 }
@@ -300,7 +300,7 @@ impl Linear for Roll {
 fn roll_dim(x: &Tensor, dim: usize, shift: isize) -> Result<Tensor> {
     let n = x.shape()[dim] as isize;
     if n == 0 || shift % n == 0 {
-        return Ok(x.clone());
+        return x.unchanged("roll");
     }
     linear(Roll { dim, shift: shift.rem_euclid(n) as usize }, x)
 }
@@ -315,7 +315,7 @@ fn roll(x: &Tensor, shifts: &[isize], dims: &[isize]) -> Result<Tensor> {
     }
     let dims: SmallVec<[usize; 6]> =
         dims.iter().map(|&d| resolve_dim("roll", d, x.rank(), x.ty())).collect::<Result<_>>()?;
-    dims.iter().zip(shifts).try_fold(x.clone(), |x, (&dim, &shift)| roll_dim(&x, dim, shift))
+    dims.iter().zip(shifts).try_fold(x.unchanged("roll")?, |x, (&dim, &shift)| roll_dim(&x, dim, shift))
 }
 
 /// A sample whose result has this shape, and at each index the element of the input at `from` of it.

@@ -202,7 +202,7 @@ impl Tensor {
     /// [`reshape`](Tensor::reshape) to sizes that are known to be right.
     pub(crate) fn reshape_to(&self, shape: &[usize]) -> Result<Tensor> {
         if self.shape() == shape {
-            return Ok(self.clone());
+            return self.unchanged("reshape");
         }
         debug_assert_eq!(numel(shape), self.numel());
         linear(Reshape(Shape::from_slice(shape)), self)
@@ -217,7 +217,7 @@ fn unsqueeze(x: &Tensor, dim: isize) -> Result<Tensor> {
 fn squeeze(x: &Tensor, dim: isize) -> Result<Tensor> {
     let dim = resolve_dim("squeeze", dim, x.rank(), x.ty())?;
     if x.shape()[dim] != 1 {
-        return Ok(x.clone());
+        return x.unchanged("squeeze");
     }
     x.reshape_to(&without_dim(x.shape(), dim))
 }

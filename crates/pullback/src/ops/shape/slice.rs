@@ -6,6 +6,7 @@ use crate::error::bail;
 use crate::ops::family::linear;
 use crate::ops::table::{ErrorSample, Naive, Sample, ops, sample_tensor};
 use crate::shape::resolve_dim;
+use crate::tensor::{position, python_range};
 use crate::{ErrorKind, Result, Tensor};
 
 ops! { OPS;
@@ -110,7 +111,7 @@ impl View for Slice {
 /// `len` elements of `x` along `dim`, from `start` in steps of `step`; all in range.
 pub(crate) fn slice(x: &Tensor, dim: usize, start: usize, len: usize, step: isize) -> Result<Tensor> {
     if start == 0 && step == 1 && len == x.shape()[dim] {
-        return Ok(x.clone());
+        return x.unchanged("slice");
     }
     linear(ViewOp(Slice { dim, start, len, step }), x)
 }
@@ -136,11 +137,12 @@ impl View for Select {
 
 /// Turns an index, negative ones counting from the end, into one below `size`.
 fn resolve_index(op: &str, index: isize, size: usize, dim: usize, what: &Tensor) -> Result<usize> {
-    let n = size as isize;
-    if index < -n || index >= n {
-        bail!(Index, "{op}: index {index} is out of range for dim {dim} of {}, which has size {size}", what.ty());
+    match position(index, size) {
+        Some(at) => Ok(at),
+        None => {
+            bail!(Index, "{op}: index {index} is out of range for dim {dim} of {}, which has size {size}", what.ty())
+        }
     }
-    Ok(if index < 0 { index + n } else { index } as usize)
 }
 
 fn select(x: &Tensor, dim: isize, index: isize) -> Result<Tensor> {
@@ -161,21 +163,6 @@ fn narrow(x: &Tensor, dim: isize, start: isize, len: usize) -> Result<Tensor> {
             x.ty()
         ),
     }
-}
-
-/// The first place and the number of places of Python's `start:end:step` along a dimension of size `n`.
-fn python_range(start: Option<isize>, end: Option<isize>, step: isize, n: usize) -> (usize, usize) {
-    let n = n as isize;
-    // Bounds are clamped to where a walk in this direction may start and must stop.
-    let (low, high) = if step > 0 { (0, n) } else { (-1, n - 1) };
-    let clamp = |bound: Option<isize>, default: isize| match bound {
-        Some(b) => (if b < 0 { b.saturating_add(n) } else { b }).clamp(low, high),
-        None => default,
-    };
-    let (first, stop) =
-        if step > 0 { (clamp(start, low), clamp(end, high)) } else { (clamp(start, high), clamp(end, low)) };
-    let distance = if step > 0 { stop - first } else { first - stop };
-    if distance <= 0 { (0, 0) } else { (first as usize, (distance as usize).div_ceil(step.unsigned_abs())) }
 }
 
 fn python_slice(

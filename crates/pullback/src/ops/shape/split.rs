@@ -177,11 +177,20 @@ impl Op for Split {
     }
 }
 
+/// An error if a list of `count` parts of `x` cannot be held: empty tensors, and those that repeat one element, may have
+/// sizes far beyond the memory.
+pub(crate) fn check_count(op: &str, count: usize, x: &Tensor) -> Result<()> {
+    if count >= 1 << 32 {
+        bail!(Shape, "{op}: a list of {count} parts of {} is too large", x.ty(); help = "take parts with `narrow`");
+    }
+    Ok(())
+}
+
 /// The parts of `x` along `dim` of sizes that add up to that of `dim`.
 fn parts(x: &Tensor, dim: usize, sizes: SmallVec<[usize; 4]>) -> Result<Vec<Tensor>> {
     match sizes.len() {
-        0 => Ok(Vec::new()),
-        1 => Ok(vec![x.clone()]),
+        0 => x.unchanged("split").map(|_| Vec::new()),
+        1 => Ok(vec![x.unchanged("split")?]),
         _ => Ok(Split { dim, sizes, keep: true }.call(x)?.into_vec()),
     }
 }
@@ -200,6 +209,7 @@ fn split(x: &Tensor, size: usize, dim: isize) -> Result<Vec<Tensor>> {
     if size == 0 && n > 0 {
         bail!(Value, "split: expected parts of size 1 or more for dim {dim} of {}, got 0", x.ty());
     }
+    check_count("split", n.checked_div(size).unwrap_or(0), x)?;
     parts(x, dim, equal_sizes(n, size))
 }
 
@@ -219,6 +229,7 @@ fn chunk(x: &Tensor, chunks: usize, dim: isize) -> Result<Vec<Tensor>> {
         bail!(Value, "chunk: expected at least one chunk for {}, got 0", x.ty());
     }
     let n = x.shape()[dim];
+    check_count("chunk", if n == 0 { chunks } else { chunks.min(n) }, x)?;
     if n == 0 {
         // As many parts as were asked for would all be empty; PyTorch gives them.
         return parts(x, dim, SmallVec::from_elem(0, chunks));
@@ -228,8 +239,9 @@ fn chunk(x: &Tensor, chunks: usize, dim: isize) -> Result<Vec<Tensor>> {
 
 fn unbind(x: &Tensor, dim: isize) -> Result<Vec<Tensor>> {
     let dim = resolve_dim("unbind", dim, x.rank(), x.ty())?;
+    check_count("unbind", x.shape()[dim], x)?;
     match x.shape()[dim] {
-        0 => Ok(Vec::new()),
+        0 => x.unchanged("unbind").map(|_| Vec::new()),
         n => Ok(Split { dim, sizes: SmallVec::from_elem(1, n), keep: false }.call(x)?.into_vec()),
     }
 }

@@ -1,0 +1,37 @@
+//! The chapters of the book, whose code blocks are tests. `scripts/book` fails if one is missing here.
+
+/// Includes each chapter as the documentation of a struct.
+macro_rules! chapters {
+    ($($name:ident $file:literal)*) => { $(
+        #[doc = include_str!(concat!("../../../book/src/", $file))]
+        struct $name;
+    )* };
+}
+
+chapters! {
+    Introduction "introduction.md"
+    Tensors "tensors.md"
+    Transforms "transforms.md"
+    Extending "extending.md"
+    Functions "functions.md"
+    FromPyTorch "from-pytorch.md"
+    FromJax "from-jax.md"
+    Errors "errors.md"
+    Shape "errors/shape.md"
+    Dtype "errors/dtype.md"
+    Dim "errors/dim.md"
+    Index "errors/index.md"
+    Value "errors/value.md"
+    Arity "errors/arity.md"
+    MissingRule "errors/missing_rule.md"
+    NotScalar "errors/not_scalar.md"
+    NotDifferentiable "errors/not_differentiable.md"
+    EscapedTracer "errors/escaped_tracer.md"
+    CapturedTracer "errors/captured_tracer.md"
+    ConcreteValueNeeded "errors/concrete_value_needed.md"
+    Rule "errors/rule.md"
+    Randomness "errors/randomness.md"
+    Io "errors/io.md"
+    User "errors/user.md"
+    Internal "errors/internal.md"
+}
