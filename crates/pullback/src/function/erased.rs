@@ -371,17 +371,18 @@ impl<F: Function> Op for Erased<F> {
                 inputs.iter().copied().zip(dims.iter().copied()).collect();
             for (k, (out, dim)) in outs.iter().zip(&out_dims).enumerate() {
                 check_own(out, "an output")?;
-                if info.batch_size > 1 {
-                    check_returned_input(k, out, *dim, &lanes)?;
-                }
-                let Some(dim) = *dim else { continue };
                 let (ty, n) = (out.ty(), info.batch_size);
-                match out.shape().get(dim) {
-                    None => bail!(Rule, "batch dim {dim} of output {k} is out of range for {ty}"; help = "return \
-                        `None` for an output that does not depend on the lane"),
-                    Some(&size) if size != n => bail!(Rule, "expected batch size {n} at dim {dim} of output {k}, got \
-                        {size} ({ty})"; help = "return the dimension that the lanes lie along"),
-                    Some(_) => {}
+                match dim.map(|dim| (dim, out.shape().get(dim))) {
+                    Some((dim, None)) => {
+                        bail!(Rule, "batch dim {dim} of output {k} is out of range for {ty}"; help = "return \
+                        `None` for an output that does not depend on the lane")
+                    }
+                    Some((dim, Some(&size))) if size != n => {
+                        bail!(Rule, "expected batch size {n} at dim {dim} of output {k}, got \
+                        {size} ({ty})"; help = "return the dimension that the lanes lie along")
+                    }
+                    _ if n > 1 => check_returned_input(k, out, *dim, &lanes)?,
+                    _ => {}
                 }
             }
             let known = self.outputs.get_or_init(|| found.clone());

@@ -8,10 +8,10 @@ mod derive;
 mod erased;
 mod once;
 pub(crate) mod op;
-#[cfg(doctest)]
-mod refused;
 mod opaque;
 pub(crate) mod probe;
+#[cfg(doctest)]
+mod refused;
 pub mod rules;
 mod vmapped;
 

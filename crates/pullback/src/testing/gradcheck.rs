@@ -86,11 +86,7 @@ impl GradCheck {
     ///
     /// # Errors
     /// `Dtype` if there is no `f64` input, `NotDifferentiable` if no output is a float; whatever `f` reports at `x`.
-    pub fn run<A: Tree, O: Tree>(
-        &self,
-        f: impl Fn(&A) -> Result<O> + Send + Sync + 'static,
-        x: &A,
-    ) -> Result<Report> {
+    pub fn run<A: Tree, O: Tree>(&self, f: impl Fn(&A) -> Result<O> + Send + Sync + 'static, x: &A) -> Result<Report> {
         let sample = sample_of("gradcheck", f, x)?;
         let mut lines = self.lines(&sample, ["vjp_matches_differences", "jvp_matches_differences"]);
         let wanted = ["repeats_exactly", "vjp_is_transpose_of_jvp", "rules_are_linear", "parts_agree"];
@@ -114,10 +110,8 @@ impl GradCheck {
         x: &A,
     ) -> Result<Report> {
         let sample = sample_of("gradgradcheck", f, x)?;
-        let mut lines = self.lines(
-            &gradient_of(&sample)?,
-            ["vjp_of_vjp_matches_differences", "jvp_of_vjp_matches_differences"],
-        );
+        let mut lines =
+            self.lines(&gradient_of(&sample)?, ["vjp_of_vjp_matches_differences", "jvp_of_vjp_matches_differences"]);
         if !self.fast {
             let second = properties().iter().filter(|p| p.name == "second_order");
             lines.extend(second.map(|p| (p.name, p.check(&sample).err())));

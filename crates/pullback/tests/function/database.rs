@@ -113,9 +113,8 @@ fn sort_on_raw_numbers() {
 #[test]
 fn take_on_raw_numbers() {
     let (index, inverse) = permutation();
-    let apply = move |x: &[Tensor]| {
-        Ok(vec![OpaqueTake { dim: 1 }.apply(&(x[0].clone(), index.clone(), inverse.clone()))?])
-    };
+    let apply =
+        move |x: &[Tensor]| Ok(vec![OpaqueTake { dim: 1 }.apply(&(x[0].clone(), index.clone(), inverse.clone()))?]);
     let twin = |x: &[Vec<Jet>]| {
         let places = permutation().0.to_vec::<i64>().unwrap();
         vec![places.iter().enumerate().map(|(k, &p)| x[0][k / 5 * 5 + p as usize]).collect()]

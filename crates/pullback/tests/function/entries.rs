@@ -101,12 +101,7 @@ impl Function for OpaqueMul {
     fn setup_context(&self, _: &mut Context<Self>, x: &(Tensor, Tensor), _: &Tensor) -> Result<(Tensor, Tensor)> {
         Ok(x.clone())
     }
-    fn backward(
-        &self,
-        ctx: &Context<Self>,
-        (x, y): &(Tensor, Tensor),
-        g: Cotangent,
-    ) -> Result<(Cotangent, Cotangent)> {
+    fn backward(&self, ctx: &Context<Self>, (x, y): &(Tensor, Tensor), g: Cotangent) -> Result<(Cotangent, Cotangent)> {
         // What is not needed is not computed, and what was broadcast is summed by the caller.
         let product = |t: &Tensor, needed: bool| match needed {
             true => g.map(|g| OpaqueMul.apply(&(g.clone(), t.clone()))),
@@ -482,12 +477,7 @@ impl Function for ZeroGradients {
     fn setup_context(&self, _: &mut Context<Self>, _: &(Tensor, Tensor), _: &(Tensor, Tensor)) -> Result<()> {
         Ok(())
     }
-    fn backward(
-        &self,
-        ctx: &Context<Self>,
-        _: &(),
-        _: (Cotangent, Cotangent),
-    ) -> Result<(Cotangent, Cotangent)> {
+    fn backward(&self, ctx: &Context<Self>, _: &(), _: (Cotangent, Cotangent)) -> Result<(Cotangent, Cotangent)> {
         let large = Tensor::zeros(&ctx.input_types().1.shape, DType::F64)?;
         Ok((large.clone().into(), large.into()))
     }

@@ -104,7 +104,10 @@ pub fn all_nests() -> Vec<Vec<Step>> {
     let mut out: Vec<Vec<Step>> = vec![vec![]];
     let mut last = out.clone();
     for _ in 0..3 {
-        last = last.iter().flat_map(|nest| [Grad, Jvp, Step::Vmap].map(|step| [vec![step], nest.clone()].concat())).collect();
+        last = last
+            .iter()
+            .flat_map(|nest| [Grad, Jvp, Step::Vmap].map(|step| [vec![step], nest.clone()].concat()))
+            .collect();
         out.extend(last.clone());
     }
     out

@@ -40,7 +40,9 @@ struct Custom {
 const DOUBLE: Custom = Custom {
     forward: |x| Ok(vec![x[0].mul(2.0)?]),
     marks: &[],
-    backward: |x, g| Ok(x.iter().enumerate().map(|(k, _)| if k == 0 { &g[0] * 2.0 } else { Cotangent::zero() }).collect()),
+    backward: |x, g| {
+        Ok(x.iter().enumerate().map(|(k, _)| if k == 0 { &g[0] * 2.0 } else { Cotangent::zero() }).collect())
+    },
     vmap: None,
 };
 
@@ -302,7 +304,10 @@ fn f20_to_f25_what_a_forward_rule_returns() {
     let rule = |jvp: Rule| errors(Pushed { forward: DOUBLE.forward, marks: &[], jvp }, &[vector()]);
     let place = "`jvp` of function `Pushed`: expected";
     all_say(rule(|_, _| Ok(vec![])), &format!("{place} one tangent for each of 1 outputs, got 0"));
-    all_say(rule(|_, t| Ok(vec![t[0].clone(), t[0].clone()])), &format!("{place} one tangent for each of 1 outputs, got 2"));
+    all_say(
+        rule(|_, t| Ok(vec![t[0].clone(), t[0].clone()])),
+        &format!("{place} one tangent for each of 1 outputs, got 2"),
+    );
     all_say(
         rule(|_, t| Ok(vec![t[0].clone(), Tangent::not_supplied()])),
         &format!("{place} one tangent for each of 1 outputs, got 2"),
@@ -322,7 +327,8 @@ fn f20_to_f25_what_a_forward_rule_returns() {
 
 #[test]
 fn f22_tangents_of_outputs_without_derivative() {
-    let forward: fn(&[Tensor]) -> Result<Vec<Tensor>> = |x| Ok(vec![x[0].mul(2.0)?, x[0].gt(1.5)?.to_dtype(DType::I64)?]);
+    let forward: fn(&[Tensor]) -> Result<Vec<Tensor>> =
+        |x| Ok(vec![x[0].mul(2.0)?, x[0].gt(1.5)?.to_dtype(DType::I64)?]);
     let wrong = Pushed { forward, marks: &[], jvp: |_, t| Ok(vec![&t[0] * 2.0, t[0].clone()]) };
     let text = "expected no tangent for output 1, which is i64[3] and takes none, got f64[3]";
     let e = jvp(total(wrong), &vec![vector()], &vec![vector()]).unwrap_err();
@@ -377,11 +383,8 @@ fn f29_no_rule_at_all() {
 
 #[test]
 fn f30_forward_mode_nested_three_deep() {
-    let fourth = Pushed {
-        forward: |x| Ok(vec![x[0].powi(4)?]),
-        marks: &[],
-        jvp: |x, t| Ok(vec![&t[0] * x[0].powi(3)? * 4.0]),
-    };
+    let fourth =
+        Pushed { forward: |x| Ok(vec![x[0].powi(4)?]), marks: &[], jvp: |x, t| Ok(vec![&t[0] * x[0].powi(3)? * 4.0]) };
     let f = move |x: &Tensor| total(fourth)(&vec![x.clone()]);
     let x = Tensor::from(2.0);
     assert_eq!(value(&forward(f)(&x).unwrap()), 32.0);
@@ -450,7 +453,10 @@ fn f46_an_input_returned_as_it_came_keeps_its_dim() {
     };
     let args = vec![Tensor::from([5.0, 6.0]), square.clone()];
     let e = same(|_, _, x| Ok((vec![x[1].clone()], vec![Some(0)])))(&args).unwrap_err();
-    assert!(e.to_string().contains("output 0 is input 1 as it came (f64[2,2]), so its batch dim is none, got 0"), "{e}");
+    assert!(
+        e.to_string().contains("output 0 is input 1 as it came (f64[2,2]), so its batch dim is none, got 0"),
+        "{e}"
+    );
     assert_eq!(same(|_, _, x| Ok((vec![x[1].clone()], vec![None])))(&args).unwrap()[0].shape(), [2, 2, 2]);
     // One tensor as two arguments, with lanes at different dims: both are right.
     let f = Custom { vmap: Some(|_, _, x| Ok((vec![x[0].clone()], vec![Some(1)]))), ..DOUBLE };
@@ -529,7 +535,12 @@ fn needs_input_grad_level_by_level() {
             self.note('s', ctx);
             Ok(x.clone())
         }
-        fn backward(&self, ctx: &Context<Self>, (a, b): &Self::Saved, g: Cotangent) -> Result<Cotangents<Self::Inputs>> {
+        fn backward(
+            &self,
+            ctx: &Context<Self>,
+            (a, b): &Self::Saved,
+            g: Cotangent,
+        ) -> Result<Cotangents<Self::Inputs>> {
             self.note('b', ctx);
             Ok((&g * b, &g * a))
         }

@@ -62,7 +62,11 @@ impl Function for Holding {
         t.map(|t| self.at(Use::Jvp, t.mul(x)?.mul(2.0)?))
     }
     fn vmap(&self, info: &VmapInfo, dim: Dims<Tensor>, x: &Tensor) -> Result<(Tensor, Dims<Tensor>)> {
-        if self.0 == Use::Vmap { Ok((self.at(Use::Vmap, x.mul(x)?)?, dim)) } else { rules::generated(self, info, dim, x) }
+        if self.0 == Use::Vmap {
+            Ok((self.at(Use::Vmap, x.mul(x)?)?, dim))
+        } else {
+            rules::generated(self, info, dim, x)
+        }
     }
 }
 
@@ -303,7 +307,8 @@ fn g10_random_numbers_in_a_batching_rule() {
         }
         fn vmap(&self, info: &VmapInfo, dim: Dims<Tensor>, x: &Tensor) -> Result<(Tensor, Dims<Tensor>)> {
             let front = x.movedim(&[dim.unwrap_or(0) as isize], &[0])?;
-            let shape = if self.honours && info.randomness == Randomness::Same { &front.shape()[1..] } else { front.shape() };
+            let shape =
+                if self.honours && info.randomness == Randomness::Same { &front.shape()[1..] } else { front.shape() };
             Ok((front.add(&Key::new(1).uniform(shape, x.dtype())?)?, Some(0)))
         }
     }
@@ -335,7 +340,12 @@ fn g12_values_for_both_rules_remember_their_own_lanes() {
             let pair = if SWAPPED { (b.clone(), a.clone()) } else { (a.clone(), b.clone()) };
             Ok((pair, vec![y.clone(), b.clone(), a.clone()]))
         }
-        fn backward(&self, _: &Context<Self>, (pair, _): &Self::Saved, g: Cotangent) -> Result<Cotangents<Self::Inputs>> {
+        fn backward(
+            &self,
+            _: &Context<Self>,
+            (pair, _): &Self::Saved,
+            g: Cotangent,
+        ) -> Result<Cotangents<Self::Inputs>> {
             let (a, b) = if SWAPPED { (&pair.1, &pair.0) } else { (&pair.0, &pair.1) };
             Ok((&g * b, &g * a))
         }

@@ -336,7 +336,7 @@ fn s21_a_forward_rule_that_is_not_linear() {
         assert!(err.is_rule());
         assert!(
             err.to_string().contains(
-                "`backward` of function `affine`: expected a rule that is linear, so that its transpose exists, got 1 in \
+                "`jvp` of function `affine`: expected a rule that is linear, so that its transpose exists, got 1 in \
                  the tangent of output 0 when everything it is given is zero"
             ),
             "{err}"
