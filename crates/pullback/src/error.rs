@@ -148,7 +148,15 @@ impl Error {
     #[cold]
     #[must_use]
     pub fn in_context(mut self, place: impl Into<String>) -> Error {
-        self.0.context.push(place.into());
+        let place = place.into();
+        // Where an operator may panic with it, a message says its place itself. Once is enough.
+        let rest = self.0.message.strip_prefix(&place).and_then(|rest| rest.strip_prefix(": "));
+        if self.0.context.is_empty()
+            && let Some(rest) = rest
+        {
+            self.0.message = rest.to_string();
+        }
+        self.0.context.push(place);
         self
     }
 

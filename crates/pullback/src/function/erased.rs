@@ -109,6 +109,17 @@ impl<F: Function> Erased<F> {
         rebuild(self.outputs.get().expect("forward has run"), outs)
     }
 
+    /// The outputs of one call, and what its rules would be given.
+    pub(super) fn saved_call(function: &F, inputs: &F::Inputs) -> Result<(F::Outputs, Context<F>, F::Saved)> {
+        let erased = Erased { function: function.clone(), inputs: skeleton(inputs), outputs: OnceLock::new() };
+        let tensors = leaves(inputs);
+        let outs = erased.forward(&tensors)?;
+        let needs: Vec<bool> = tensors.iter().map(|t| t.dtype().is_float()).collect();
+        let saved = erased.save(&needs, &tensors, &outs)?;
+        let call: &SavedCall<F> = saved.get_state();
+        Ok((erased.rebuild_outputs(&outs), erased.context(call), rebuild(&call.saved, &saved.tensors)))
+    }
+
     fn context(&self, call: &SavedCall<F>) -> Context<F> {
         Context { facts: call.facts.clone(), marks: call.marks.clone(), deriving: None }
     }
@@ -234,7 +245,7 @@ pub(super) fn sum_broadcast<'a, I: Iterator<Item = &'a [usize]>>(
 ) -> Result<Cotangent> {
     match value.as_tensor() {
         Some(t) if t.shape() != &ty.shape[..] && ty.dtype.is_float() => {
-            check_own(t, "cotangent")?;
+            check_own(t, "a cotangent")?;
             let shape = t.shape();
             let explained = broadcasts_to(&ty.shape, shape) && shapes_of_call().any(|other| other == shape);
             if explained { Ok(t.sum_to(&ty.shape)?.into()) } else { Ok(value) }
@@ -361,21 +372,17 @@ impl<F: Function> Op for Erased<F> {
             for (k, (out, dim)) in outs.iter().zip(&out_dims).enumerate() {
                 check_own(out, "an output")?;
                 let (ty, n) = (out.ty(), info.batch_size);
-                if let Some(dim) = *dim
-                    && dim >= out.rank()
-                {
-                    bail!(Rule, "batch dim {dim} of output {k} is out of range for {ty}"; help = "return `None` for an \
-                        output that does not depend on the lane");
-                }
-                if n > 1 {
-                    check_returned_input(k, out, *dim, &lanes)?;
-                }
-                if let Some(dim) = *dim
-                    && out.shape()[dim] != n
-                {
-                    let size = out.shape()[dim];
-                    bail!(Rule, "expected batch size {n} at dim {dim} of output {k}, got {size} ({ty})"; help = "return \
-                        the dimension that the lanes lie along");
+                match dim.map(|dim| (dim, out.shape().get(dim))) {
+                    Some((dim, None)) => {
+                        bail!(Rule, "batch dim {dim} of output {k} is out of range for {ty}"; help = "return \
+                        `None` for an output that does not depend on the lane")
+                    }
+                    Some((dim, Some(&size))) if size != n => {
+                        bail!(Rule, "expected batch size {n} at dim {dim} of output {k}, got \
+                        {size} ({ty})"; help = "return the dimension that the lanes lie along")
+                    }
+                    _ if n > 1 => check_returned_input(k, out, *dim, &lanes)?,
+                    _ => {}
                 }
             }
             let known = self.outputs.get_or_init(|| found.clone());

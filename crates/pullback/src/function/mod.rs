@@ -9,6 +9,7 @@ mod erased;
 mod once;
 pub(crate) mod op;
 mod opaque;
+pub(crate) mod probe;
 #[cfg(doctest)]
 mod refused;
 pub mod rules;

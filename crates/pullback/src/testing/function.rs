@@ -1,14 +1,19 @@
 //! Checking users' functions with the properties that the built-in operations satisfy.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::properties::properties;
+use super::close::{Outcome, all_same, fail, values};
+use super::gradcheck::{GradCheck, quietly};
+use super::jacobian::Mode;
+use super::properties::{Part, properties};
 use super::table::Sample;
 use crate::error::bail;
-use crate::tree::{leaves, try_map};
-use crate::{DType, Function, Result, Tensor, Tree};
+use crate::function::probe::{saved_values, written_rules};
+use crate::tree::{leaves, path_of, try_map};
+use crate::{DType, ErrorKind, Function, Randomness, Result, Tensor, Tree, Vmap, grad, jvp, stack};
 
-/// What [`check_function`], [`gradcheck`] or [`gradgradcheck`] found: one line per property.
+/// What [`check_function`], [`gradcheck`](super::gradcheck) or [`gradgradcheck`](super::gradgradcheck) found: one line per property.
 ///
 /// Its `Display` lists them, and says of each that does not hold what was found instead.
 #[derive(Clone, Debug)]
@@ -21,6 +26,18 @@ pub struct Report {
 }
 
 impl Report {
+    pub(super) fn new(function: String, lines: Vec<(&'static str, Option<String>)>) -> Report {
+        Report { function, lines, skipped: Vec::new() }
+    }
+
+    /// The method that the finding about `property` is about: `forward`, `setup_context`, `backward`, `jvp` or `vmap`.
+    /// Without a function of its own methods, as in [`gradcheck`](super::gradcheck), there is none.
+    pub fn rule(&self, property: &str) -> Option<&'static str> {
+        let found = self.finding(property)?;
+        let place = |name: &&str| found.find(&format!("`{name}` of function `"));
+        METHODS.into_iter().filter(|name| place(name).is_some()).min_by_key(place)
+    }
+
     /// The names of the properties that do not hold.
     pub fn failures(&self) -> impl Iterator<Item = &'static str> {
         self.lines.iter().filter(|(_, found)| found.is_some()).map(|(name, _)| *name)
@@ -50,6 +67,8 @@ impl Report {
     }
 }
 
+const METHODS: [&str; 5] = ["forward", "setup_context", "backward", "jvp", "vmap"];
+
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.function)?;
@@ -69,6 +88,10 @@ impl fmt::Display for Report {
 /// Checks everything that must hold for a function at `inputs`: derivatives against differences, reverse against
 /// forward mode, linearity of the rules, second order in all four nestings, and the batching rule against a loop for
 /// every set of batched inputs, alone and nested with derivatives.
+///
+/// Also that `setup_context` is pure, and that lanes share random numbers as the policy of the `vmap` says. Second
+/// derivatives of a function that is differentiable once must be errors. Findings name the method, and show the
+/// Jacobians by differences and by the rule next to each other.
 ///
 /// Inputs of dtype `f64` are differentiated, the others held fixed. Choose a point away from kinks, where the function
 /// also exists a few percent further on (lanes are made by varying the inputs slightly).
@@ -112,13 +135,142 @@ pub fn check_function<F: Function>(function: &F, inputs: &F::Inputs) -> Result<R
     let sample = sample_of("check_function", move |x: &F::Inputs| own.apply(x), inputs)?;
     let (mut lines, mut skipped) = (Vec::new(), Vec::new());
     let refusal = refusal_of_f32(function, inputs);
+    let name = function.name();
+    let written = catch_unwind(AssertUnwindSafe(|| written_rules(function, inputs))).ok().and_then(Result::ok);
+    let place = |property: &str, found: String| match rule_of(property, &found, written) {
+        Some(rule) if !found.contains("of function `") => format!("`{rule}` of function `{name}`: {found}"),
+        _ => found,
+    };
+    lines.push(("setup_context_is_pure", quietly(|| setup_context_is_pure(function, inputs))));
+    let (draws, honoured) = randomness(&sample);
+    lines.push(("randomness_is_honoured", honoured));
+    let small = sample.inputs.iter().map(Tensor::numel).sum::<usize>() <= 64;
+    let backward = quietly(|| GradCheck::new().fast(!small).check(&Part::of(&sample)?, Mode::Reverse, "reverse mode"));
+    lines.push(("vjp_matches_differences", backward));
+    let once = function.once_differentiable();
+    if once {
+        lines.push(("second_order_is_refused", quietly(|| second_order_is_refused(&sample))));
+    }
     for p in properties().iter().filter(|p| !p.mixed_dtypes) {
         match &refusal {
             Some(reason) if p.name == "f32_agrees_with_f64" => skipped.push((p.name, reason.clone())),
-            _ => lines.push((p.name, p.check(&sample).err())),
+            _ if once && HIGHER.contains(&p.name) => skipped.push((p.name, "it is differentiable once".into())),
+            _ if draws && p.batching => skipped.push((p.name, "it draws random numbers".into())),
+            _ => {
+                let mut found = p.check(&sample).err();
+                if p.name == "jvp_matches_differences" && found.is_some() && small {
+                    // The whole Jacobian tells more than one direction.
+                    let check = || GradCheck::new().check(&Part::of(&sample)?, Mode::Forward, "forward mode");
+                    found = quietly(check).or(found);
+                }
+                lines.push((p.name, found));
+            }
         }
     }
-    Ok(Report { function: format!("function `{}`", function.name()), lines, skipped })
+    let lines = lines.into_iter().map(|(p, found)| (p, found.map(|found| place(p, found)))).collect();
+    Ok(Report { function: format!("function `{name}`"), lines, skipped })
+}
+
+/// Properties of second and third derivatives.
+const HIGHER: [&str; 4] = ["second_order", "third_order", "vmap_of_second_order", "grad_of_vmap_of_grad"];
+
+/// Which method a finding is about, where its text does not say; `written` tells which of `backward` and `jvp` exist.
+fn rule_of(property: &str, found: &str, written: Option<(bool, bool)>) -> Option<&'static str> {
+    let (backward, jvp) = written?;
+    // The rule that serves a mode, which may be the other one transposed.
+    let reverse = if backward { "backward" } else { "jvp" };
+    let forward = if jvp { "jvp" } else { "backward" };
+    match property {
+        "setup_context_is_pure" => Some("setup_context"),
+        "randomness_is_honoured" => Some("vmap"),
+        "vjp_matches_differences" => Some(reverse),
+        "jvp_matches_differences" => Some(forward),
+        _ if property.contains("vmap") => Some("vmap"),
+        _ if reverse == forward && property != "repeats_exactly" => Some(reverse),
+        _ if found.starts_with("reverse mode") || found.contains("over reverse:") => Some(reverse),
+        _ if found.starts_with("forward mode") || found.contains("over forward:") => Some(forward),
+        _ => None,
+    }
+}
+
+/// Fails unless `setup_context` saves and marks the same every time.
+fn setup_context_is_pure<F: Function>(function: &F, inputs: &F::Inputs) -> Outcome {
+    let first = saved_values(function, inputs)?;
+    for _ in 0..2 {
+        let again = saved_values(function, inputs)?;
+        if first.1 != again.1 {
+            fail!("two runs marked the outputs {:?} and {:?}", first.1, again.1);
+        }
+        all_same(&again.0, &first.0, 0.0, ["what a second run saved", "what the first run saved"])?;
+    }
+    Ok(())
+}
+
+/// Whether the function draws random numbers under `vmap`, and what is wrong with how lanes share them.
+fn randomness(sample: &Sample) -> (bool, Option<String>) {
+    let lanes = 3;
+    let run = |randomness| -> Result<Vec<Tensor>> {
+        let x: Vec<Tensor> = sample.inputs.iter().map(|t| stack(&vec![t; lanes], 0)).collect::<Result<_>>()?;
+        let dims = vec![Some(0usize); x.len()];
+        Vmap::new().in_dims(dims).randomness(randomness).of(|x: &Vec<Tensor>| (sample.call)(x))(&x)
+    };
+    let refused = catch_unwind(AssertUnwindSafe(|| run(Randomness::Error)));
+    let draws = matches!(&refused, Ok(Err(e)) if e.kind() == ErrorKind::Randomness);
+    let check = || -> Outcome {
+        for policy in [Randomness::Same, Randomness::Different] {
+            // Other errors are found by the properties of `vmap`.
+            let Ok(y) = run(policy) else { continue };
+            let mut differ = false;
+            for t in y.iter().filter(|t| t.numel() > 0) {
+                for lane in 1..lanes {
+                    differ |= values(&t.select(0, lane as isize)?)? != values(&t.select(0, 0)?)?;
+                }
+            }
+            if differ && policy == Randomness::Same {
+                fail!("equal lanes give different results under `Randomness::Same`");
+            }
+            if !differ && policy == Randomness::Different {
+                fail!("all lanes get the same random numbers under `Randomness::Different`");
+            }
+        }
+        Ok(())
+    };
+    // Where nothing is drawn, equal lanes that differ are found by the properties of `vmap`.
+    (draws, if draws { quietly(check) } else { None })
+}
+
+/// Fails unless every second derivative is an error that says so.
+fn second_order_is_refused(sample: &Sample) -> Outcome {
+    let part = Part::of(sample)?;
+    let x = part.pick(&sample.inputs);
+    let v = part.tangents(3)?;
+    let square = |x: &Vec<Tensor>| -> Result<Tensor> {
+        let mut total = Tensor::from(0.0);
+        for y in part.eval(&sample.inputs, x)? {
+            total = total.add(y.mul(&y)?.sum()?.to_dtype(DType::F64)?)?;
+        }
+        Ok(total)
+    };
+    let slope = |x: &Vec<Tensor>| -> Result<Tensor> {
+        let mut total = Tensor::from(0.0);
+        for g in grad(square)(x)? {
+            total = total.add(g.sum()?)?;
+        }
+        Ok(total)
+    };
+    let found = [
+        ("reverse over reverse", grad(slope)(&x).map(drop)),
+        ("forward over reverse", jvp(slope, &x, &v).map(drop)),
+        ("reverse over forward", grad(|x: &Vec<Tensor>| Ok(jvp(square, x, &v)?.1))(&x).map(drop)),
+    ];
+    for (nesting, result) in found {
+        match result {
+            Err(e) if e.kind() == ErrorKind::NotDifferentiable => {}
+            Err(e) => fail!("{nesting}: expected an error of kind NotDifferentiable, got {e}"),
+            Ok(()) => fail!("{nesting}: expected an error of kind NotDifferentiable, got a value"),
+        }
+    }
+    Ok(())
 }
 
 /// What `function` says if it does not take `inputs` in `f32` because of their dtype.
@@ -131,67 +283,24 @@ fn refusal_of_f32<F: Function>(function: &F, inputs: &F::Inputs) -> Option<Strin
     refusal.is_dtype().then(|| refusal.to_string())
 }
 
-/// Checks the first derivatives of a function of a tree at `x`, in both modes: that forward mode agrees with central
-/// differences, that reverse mode is its transpose, and that derivatives by one input are parts of the whole.
-///
-/// Inputs of dtype `f64` are differentiated, the others held fixed.
-///
-/// # Errors
-/// As [`check_function`].
-///
-/// # Example
-/// ```
-/// use pullback::testing::gradcheck;
-/// use pullback::Tensor;
-/// let f = |(a, b): &(Tensor, Tensor)| a.mul(b)?.sin();
-/// gradcheck(f, &(Tensor::from([0.3, 1.2]), Tensor::from(2.0)))?.into_result()?;
-/// # Ok::<(), pullback::Error>(())
-/// ```
-pub fn gradcheck<A: Tree, O: Tree>(f: impl Fn(&A) -> Result<O> + Send + Sync + 'static, x: &A) -> Result<Report> {
-    check_first(f, x, "gradcheck", |name| !matches!(name, "second_order" | "third_order"))
-}
-
-/// [`gradcheck`] for second derivatives: that all four nestings of the modes agree with each other and with differences
-/// of the gradient.
-///
-/// # Errors
-/// As [`check_function`].
-///
-/// # Example
-/// ```
-/// use pullback::testing::gradgradcheck;
-/// use pullback::Tensor;
-/// let report = gradgradcheck(|x: &Tensor| x.mul(&x.detach()?), &Tensor::from([0.3, 1.2]))?;
-/// assert!(!report.is_ok());
-/// # Ok::<(), pullback::Error>(())
-/// ```
-pub fn gradgradcheck<A: Tree, O: Tree>(f: impl Fn(&A) -> Result<O> + Send + Sync + 'static, x: &A) -> Result<Report> {
-    check_first(f, x, "gradgradcheck", |name| name == "second_order")
-}
-
-/// Checks the properties about derivatives that `wanted` selects by name, except those of batching.
-fn check_first<A: Tree, O: Tree>(
-    f: impl Fn(&A) -> Result<O> + Send + Sync + 'static,
-    x: &A,
-    name: &str,
-    wanted: fn(&str) -> bool,
-) -> Result<Report> {
-    let sample = sample_of(name, f, x)?;
-    let chosen = properties().iter().filter(|p| p.derivatives && !p.batching && !p.mixed_dtypes && wanted(p.name));
-    let lines = chosen.map(|p| (p.name, p.check(&sample).err())).collect();
-    Ok(Report { function: name.to_string(), lines, skipped: Vec::new() })
-}
-
 /// Calls of `f` with trees like `inputs` as a sample.
-fn sample_of<A: Tree, O: Tree>(
+pub(super) fn sample_of<A: Tree, O: Tree>(
     name: &str,
     f: impl Fn(&A) -> Result<O> + Send + Sync + 'static,
     inputs: &A,
 ) -> Result<Sample> {
     let tensors: Vec<Tensor> = leaves(inputs).into_iter().cloned().collect();
     if !tensors.iter().any(|t| t.dtype() == DType::F64) {
-        bail!(Dtype, "{name}: expected an f64 tensor among the inputs, got none"; help = "differences of `f32` \
-            values have few digits; convert the inputs with `to_dtype`");
+        match tensors.iter().position(|t| t.dtype().is_float()) {
+            Some(k) => bail!(Dtype, "{name}: expected an f64 tensor among the inputs, got {} at argument{}, which has \
+                too few digits for differences", tensors[k].ty(), path_of(inputs, k); help = "convert the inputs with \
+                `to_dtype`"),
+            None => bail!(
+                Dtype,
+                "{name}: expected an f64 tensor among the inputs, got none, so there is nothing to \
+                differentiate"
+            ),
+        }
     }
     let template = inputs.clone();
     let call = move |x: &[Tensor]| {
@@ -201,6 +310,9 @@ fn sample_of<A: Tree, O: Tree>(
     };
     let sample = Sample::new("inputs", tensors, call);
     // An error here is the caller's, not a finding.
-    (sample.call)(&sample.inputs)?;
+    let outputs: Vec<Tensor> = (sample.call)(&sample.inputs)?;
+    if !outputs.iter().any(|t| t.dtype().is_float()) {
+        bail!(NotDifferentiable, "{name}: expected a floating output, got none");
+    }
     Ok(sample)
 }

@@ -5,12 +5,15 @@
 
 mod close;
 mod function;
+mod gradcheck;
+mod jacobian;
 mod lanes;
 mod numeric;
 mod properties;
 
 pub use crate::ops::{all as operations, table};
 pub use close::{assert_close, max_error};
-pub use function::{Report, check_function, gradcheck, gradgradcheck};
+pub use function::{Report, check_function};
+pub use gradcheck::{GradCheck, gradcheck, gradgradcheck};
 pub use numeric::numeric_jvp;
 pub use properties::{Property, properties};

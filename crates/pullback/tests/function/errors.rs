@@ -247,3 +247,22 @@ fn errors_and_panics_of_users_pass_through() {
         [2.0, 4.0]
     );
 }
+
+#[test]
+fn a_message_names_its_place_once() {
+    #[derive(Clone)]
+    struct Reader;
+    impl Function for Reader {
+        type Inputs = Tensor;
+        type Outputs = Tensor;
+        type Saved = ();
+        fn forward(&self, x: &Tensor) -> Result<Tensor> {
+            Tensor::from_slice(&x.to_vec::<f64>()?, x.shape())
+        }
+        fn setup_context(&self, _: &mut Context<Self>, _: &Tensor, _: &Tensor) -> Result<()> {
+            Ok(())
+        }
+    }
+    let message = vmap(|x: &Tensor| Reader.apply(x))(&Tensor::from([1.0, 2.0])).unwrap_err().to_string();
+    assert!(message.contains("> `forward` of function `Reader`: `to_vec` reads the data of a batched"), "{message}");
+}

@@ -9,6 +9,7 @@ mod run;
 
 mod batching;
 mod derivatives;
+mod functions;
 mod table;
 mod values;
 

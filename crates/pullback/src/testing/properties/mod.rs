@@ -114,18 +114,18 @@ table! {
 }
 
 /// The differentiable part of a sample: a function from its f64 inputs to its floating outputs.
-struct Part<'a> {
-    sample: &'a Sample,
+pub(in crate::testing) struct Part<'a> {
+    pub(in crate::testing) sample: &'a Sample,
     /// The inputs that are differentiated.
-    which: Vec<usize>,
+    pub(in crate::testing) which: Vec<usize>,
     /// The outputs that carry a derivative.
-    outs: Vec<usize>,
+    pub(in crate::testing) outs: Vec<usize>,
     /// Those outputs, at the sample itself.
-    y: Vec<Tensor>,
+    pub(in crate::testing) y: Vec<Tensor>,
 }
 
 impl<'a> Part<'a> {
-    fn of(sample: &'a Sample) -> std::result::Result<Part<'a>, Failure> {
+    pub(in crate::testing) fn of(sample: &'a Sample) -> std::result::Result<Part<'a>, Failure> {
         Part::with_dtype(sample, DType::F64)
     }
 
@@ -135,7 +135,7 @@ impl<'a> Part<'a> {
     }
 
     /// With respect to inputs of choice.
-    fn by(sample: &'a Sample, which: Vec<usize>) -> std::result::Result<Part<'a>, Failure> {
+    pub(in crate::testing) fn by(sample: &'a Sample, which: Vec<usize>) -> std::result::Result<Part<'a>, Failure> {
         let all = (sample.call)(&sample.inputs)?;
         let outs: Vec<usize> = (0..all.len()).filter(|&k| all[k].dtype().is_float()).collect();
         if which.is_empty() || outs.is_empty() {
@@ -146,12 +146,12 @@ impl<'a> Part<'a> {
     }
 
     /// The inputs that are differentiated, among all of them.
-    fn pick(&self, inputs: &[Tensor]) -> Vec<Tensor> {
+    pub(in crate::testing) fn pick(&self, inputs: &[Tensor]) -> Vec<Tensor> {
         self.which.iter().map(|&k| inputs[k].clone()).collect()
     }
 
     /// The outputs, at `inputs` with those that are differentiated replaced by `x`.
-    fn eval(&self, inputs: &[Tensor], x: &[Tensor]) -> Result<Vec<Tensor>> {
+    pub(in crate::testing) fn eval(&self, inputs: &[Tensor], x: &[Tensor]) -> Result<Vec<Tensor>> {
         let mut all = inputs.to_vec();
         for (&k, t) in self.which.iter().zip(x) {
             all[k] = t.clone();
@@ -161,20 +161,20 @@ impl<'a> Part<'a> {
     }
 
     /// The cotangents of the inputs.
-    fn vjp(&self, inputs: &[Tensor], g: &[Tensor]) -> Result<Vec<Tensor>> {
+    pub(in crate::testing) fn vjp(&self, inputs: &[Tensor], g: &[Tensor]) -> Result<Vec<Tensor>> {
         vjp(|x: &Vec<Tensor>| self.eval(inputs, x), &self.pick(inputs))?.1.call(&g.to_vec())
     }
 
     /// The tangents of the outputs.
-    fn jvp(&self, inputs: &[Tensor], t: &[Tensor]) -> Result<Vec<Tensor>> {
+    pub(in crate::testing) fn jvp(&self, inputs: &[Tensor], t: &[Tensor]) -> Result<Vec<Tensor>> {
         Ok(jvp(|x: &Vec<Tensor>| self.eval(inputs, x), &self.pick(inputs), &t.to_vec())?.1)
     }
 
-    fn cotangents(&self, seed: u64) -> Result<Vec<Tensor>> {
+    pub(in crate::testing) fn cotangents(&self, seed: u64) -> Result<Vec<Tensor>> {
         directions(&self.y, seed)
     }
 
-    fn tangents(&self, seed: u64) -> Result<Vec<Tensor>> {
+    pub(in crate::testing) fn tangents(&self, seed: u64) -> Result<Vec<Tensor>> {
         directions(self.which.iter().map(|&k| &self.sample.inputs[k]), seed)
     }
 }
