@@ -1,6 +1,6 @@
 //! The user-defined functions of the workloads.
 
-use pullback::{Context, Cotangent, Function, Result, Tensor};
+use pullback::{Context, Cotangent, Function, Result, Tangent, Tensor};
 
 /// x³ with 3x² as a second output that the derivative reads.
 #[derive(Clone)]
@@ -48,5 +48,27 @@ impl Function for Sine {
 
     fn backward(&self, _: &Context<Self>, x: &Tensor, g: Cotangent) -> Result<Cotangent> {
         g.map(|g| g.mul(x.cos()?))
+    }
+}
+
+/// The sine with a forward rule only.
+#[derive(Clone)]
+pub struct ForwardSine;
+
+impl Function for ForwardSine {
+    type Inputs = Tensor;
+    type Outputs = Tensor;
+    type Saved = Tensor;
+
+    fn forward(&self, x: &Tensor) -> Result<Tensor> {
+        x.sin()
+    }
+
+    fn setup_context(&self, _: &mut Context<Self>, x: &Tensor, _: &Tensor) -> Result<Tensor> {
+        Ok(x.clone())
+    }
+
+    fn jvp(&self, _: &Context<Self>, x: &Tensor, t: Tangent) -> Result<Tangent> {
+        t.map(|t| t.mul(x.cos()?))
     }
 }

@@ -2,10 +2,10 @@
 
 use pullback::{
     DType::{F32, F64},
-    Function, Result, Tensor, Vmap, grad, hessian, jacfwd, jacrev, stack, vjp, vmap,
+    Function, Result, Tensor, Vmap, grad, hessian, jacfwd, jacrev, jvp, stack, vjp, vmap,
 };
 
-use crate::functions::{Cube, Sine};
+use crate::functions::{Cube, ForwardSine, Sine};
 use crate::harness::Harness;
 use crate::inputs::{Dense, forward, labels, mlp, uniform};
 
@@ -67,6 +67,11 @@ fn price_of_a_function(h: &Harness) -> Result<()> {
         h.run(&format!("{name}_call"), 1000, || thousand(&x));
         h.run(&format!("{name}_recorded"), 1000, || Ok(vjp(thousand, &x)?.0));
     }
+    // A rule that was written, beside the same one derived from the other mode's.
+    h.run("written_backward", 1, || grad(|x: &Tensor| Sine.apply(x))(&x));
+    h.run("derived_backward", 1, || grad(|x: &Tensor| ForwardSine.apply(x))(&x));
+    h.run("written_jvp", 1, || jvp(|x: &Tensor| ForwardSine.apply(x), &x, &x));
+    h.run("derived_jvp", 1, || jvp(|x: &Tensor| Sine.apply(x), &x, &x));
     Ok(())
 }
 

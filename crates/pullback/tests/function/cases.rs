@@ -579,3 +579,23 @@ fn c08_a_written_rule_a_generated_one_or_neither() {
         assert!(err.contains(part), "{err}");
     }
 }
+
+/// Only what can be asked without capturing graphs.
+#[test]
+fn c30_a_rule_that_stops_the_gradient_is_the_rule_that_runs() {
+    function!(Stop; x => x.sin(); |_x, g| Ok(g * 0.0));
+    let stop = |x: &Tensor| Stop.apply(x);
+    let forward_rule = custom_jvp(|x: &Tensor| x.sin(), |_: &Tensor, _: &Tensor, t| Ok(t * 0.0));
+    let x = Tensor::from([0.5, 1.0]);
+    let ones = Tensor::from([1.0, 1.0]);
+    let all: [&dyn Fn(&Tensor) -> Result<Tensor>; 2] = [&stop, &forward_rule];
+    for f in all {
+        let total = |x: &Tensor| f(x)?.sum();
+        close(&values(&grad(total)(&x).unwrap()), &[0.0; 2]);
+        close(&values(&grad(|x: &Tensor| vmap(f)(x)?.sum())(&x).unwrap()), &[0.0; 2]);
+        close(&values(&vmap(grad(f))(&x).unwrap()), &[0.0; 2]);
+        close(&values(&jvp(f, &x, &ones).unwrap().1), &[0.0; 2]);
+        close(&values(&jacrev(f)(&x).unwrap()), &[0.0; 4]);
+        close(&values(&jacfwd(f)(&x).unwrap()), &[0.0; 4]);
+    }
+}
