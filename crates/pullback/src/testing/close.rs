@@ -63,7 +63,7 @@ pub(super) fn distance(a: f64, b: f64, scale: f64) -> f64 {
 
 /// True if an error is larger than allowed, or NaN.
 pub(super) fn exceeds(error: f64, tolerance: f64) -> bool {
-    error.is_nan() || error > tolerance
+    error.is_nan() || tolerance.is_nan() || error > tolerance
 }
 
 /// The largest difference between elements of two tensors of one type, relative to the larger of 1 and the size of
