@@ -80,18 +80,22 @@ impl<F: Function> Call<F> {
     }
 
     fn refuse<T>(&self) -> Result<T> {
-        let (method, other) = match self.rule {
-            Rule::Backward(_) => ("backward", "cotangents"),
-            Rule::Jvp => ("jvp", "tangents"),
+        let results = match self.rule {
+            Rule::Backward(_) => "cotangents",
+            Rule::Jvp => "tangents",
         };
+        let method = self.method();
         let e = Error::new(
             ErrorKind::NotDifferentiable,
-            format!("the function is differentiable once, so the {other} that `{method}` returned have no derivative"),
+            format!(
+                "the function is differentiable once, so the {results} that `{}` returned have no derivative",
+                method.name()
+            ),
         );
         let e = e.with_help(
             "write the rule in tensor operations and let `once_differentiable` return false, or detach the result",
         );
-        Err(e.in_context(place(self.erased.name(), self.method())))
+        Err(e.in_context(place(self.erased.name(), method)))
     }
 
     fn run(&self, inputs: &[&Tensor]) -> Result<Outs> {

@@ -278,8 +278,7 @@ fn refusal_of_f32<F: Function>(function: &F, inputs: &F::Inputs) -> Option<Strin
     let single = try_map(inputs, &mut |t| if t.dtype() == DType::F64 { t.to_dtype(DType::F32) } else { Ok(t.clone()) });
     let single = single.ok()?;
     // A panic is left to the properties, which report it.
-    let call = std::panic::AssertUnwindSafe(|| function.apply(&single));
-    let refusal = std::panic::catch_unwind(call).ok()?.err()?;
+    let refusal = catch_unwind(AssertUnwindSafe(|| function.apply(&single))).ok()?.err()?;
     refusal.is_dtype().then(|| refusal.to_string())
 }
 
