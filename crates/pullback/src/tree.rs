@@ -480,8 +480,12 @@ pub fn unstack_trees<T: Tree>(tree: &T) -> Result<Vec<T>> {
 
 /// True if two trees with as many tensors have them at the same places: under the same keys, in the same options.
 pub(crate) fn same_places<T: Tree>(a: &T, b: &T) -> bool {
-    use std::any::TypeId;
-    TypeId::of::<T>() == TypeId::of::<Tensor>() || paths(a) == paths(b)
+    has_fixed_structure::<T>() || paths(a) == paths(b)
+}
+
+/// True if the type of a tree fixes its structure: what is then left without leaves takes no memory.
+pub(crate) fn has_fixed_structure<T: Tree>() -> bool {
+    size_of::<T::Mapped<()>>() == 0
 }
 
 /// Names a leaf in messages.

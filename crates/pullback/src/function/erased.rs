@@ -12,7 +12,7 @@ use super::{Cotangent, Function, OpRef, Outs, Tangent, VmapInfo};
 use crate::error::{Context as _, bail};
 use crate::interp::{Frame, Method, bind, check_own};
 use crate::shape::broadcasts_to;
-use crate::tree::{Leaf, leaves, paths};
+use crate::tree::{Leaf, has_fixed_structure, leaves, same_places};
 use crate::{Result, Tensor, TensorType, Tree};
 
 /// A structure without leaves.
@@ -260,8 +260,7 @@ pub(super) fn check_structure<T: Tree, L: Leaf, M: Leaf>(
     got: &T::Mapped<M>,
     [kind, of]: [&str; 2],
 ) -> Result<()> {
-    // A structure without leaves takes no memory if its type fixes it.
-    if size_of::<Skeleton<T>>() == 0 {
+    if has_fixed_structure::<T>() {
         return Ok(());
     }
     let (n, m) = (count::<T, L>(expected), count::<T, M>(got));
@@ -271,7 +270,7 @@ pub(super) fn check_structure<T: Tree, L: Leaf, M: Leaf>(
     let any = Tensor::from(0.0);
     let expected = T::from_mapped(expected, &mut |_: &L| any.clone());
     let got = T::from_mapped(got, &mut |_: &M| any.clone());
-    if paths(&expected) != paths(&got) {
+    if !same_places(&expected, &got) {
         let (expected, got) = (expected.describe(), got.describe());
         bail!(Rule, "expected {kind}s in the structure of the {of}s, {expected}, got {got}");
     }

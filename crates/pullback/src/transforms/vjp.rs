@@ -3,7 +3,7 @@
 use crate::error::{Context as _, bail};
 use crate::interp::level::OpenLevel;
 use crate::interp::{LevelKind, check_alive, reverse};
-use crate::tree::{count, leaves, path_of, same_places, try_map};
+use crate::tree::{count, has_fixed_structure, leaves, path_of, same_places, try_map};
 use crate::{Result, Tensor, TensorType, Tree};
 
 /// The function that [`vjp`] returns: takes cotangents of the results to cotangents of the arguments.
@@ -32,11 +32,13 @@ impl<A: Tree, O: Tree> Pullback<A, O> {
         if given.len() != expected.len() {
             bail!(Arity, "expected {} cotangents, one for each result, got {}", expected.len(), given.len());
         }
-        let any = Tensor::from(0.0);
-        let like = O::from_mapped(&self.results, &mut |_| any.clone());
-        if !same_places(&like, cotangents) {
-            let (want, got) = (like.describe(), cotangents.describe());
-            bail!(Arity, "expected cotangents at the places of the results, {want}, got {got}");
+        if !has_fixed_structure::<O>() {
+            let any = Tensor::from(0.0);
+            let like = O::from_mapped(&self.results, &mut |_| any.clone());
+            if !same_places(&like, cotangents) {
+                let (want, got) = (like.describe(), cotangents.describe());
+                bail!(Arity, "expected cotangents at the places of the results, {want}, got {got}");
+            }
         }
         let mut roots = Vec::new();
         for (k, (t, (ty, edge))) in given.into_iter().zip(expected).enumerate() {
