@@ -84,6 +84,13 @@ fn expand(input: &DeriveInput) -> Result<TokenStream, Error> {
     );
     let visit = subtrees(&|m, tree| quote!(#tree::visit(&self.#m, f);));
     let visit_mapped = subtrees(&|m, tree| quote!(#tree::visit_mapped(&mapped.#m, f);));
+    let statics: TokenStream = fields
+        .iter()
+        .map(|f| {
+            let (m, tree) = member(f);
+            if f.is_static { quote!(f(&self.#m);) } else { quote!(#tree::visit_statics(&self.#m, f);) }
+        })
+        .collect();
     let paths: TokenStream = fields
         .iter()
         .filter(|f| !f.is_static)
@@ -140,6 +147,10 @@ fn expand(input: &DeriveInput) -> Result<TokenStream, Error> {
             fn visit_paths(&self, path: &mut ::std::string::String, f: &mut dyn FnMut(&str)) {
                 let _ = (&path, &f);
                 #paths
+            }
+            fn visit_statics(&self, f: &mut dyn FnMut(&dyn ::core::any::Any)) {
+                let _ = &f;
+                #statics
             }
             fn describe(&self) -> ::std::string::String {
                 #describe

@@ -8,9 +8,11 @@
 //! | [`grad`], [`value_and_grad`] | the gradient of a scalar function, by reverse mode |
 //! | [`vjp`] | the value and the pullback: cotangents of results to cotangents of arguments |
 //! | [`jvp`] | the value and its change along a direction, by forward mode |
+//! | [`linearize`] | the value and the pushforward: that map, for many directions |
 //! | [`vmap`] | a function of one example turned into a function of many |
 //! | [`jacrev`], [`jacfwd`] | the Jacobian, by reverse or forward mode |
 //! | [`hessian`] | the Hessian, forward over reverse |
+//! | [`capture`] | a graph of what the function does: to print, check, draw and run again |
 //!
 //! # The five-minute tour
 //!
@@ -133,6 +135,7 @@ mod book;
 mod dtype;
 mod error;
 pub mod function;
+pub mod graph;
 mod interp;
 mod kernels;
 mod ops;
@@ -150,11 +153,14 @@ pub use function::{
     Context, Cotangent, Cotangents, Dims, Function, Opaque, OpaqueFunction, Randomness, Tangent, Tangents, VmapInfo,
     custom, custom_jvp, custom_vjp, custom_vmap,
 };
+pub use graph::capture;
 pub use kernels::threads::{num_threads, set_num_threads};
 pub use ops::{Reduction, cat, einsum, stack};
 pub use shape::{Shape, TensorType};
 pub use tensor::{Ellipsis, IndexBound, IndexItem, Indices, NewAxis, Operand, Tensor, s};
-pub use transforms::{DimSpec, Grad, Pullback, Vmap, grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp, vmap};
+pub use transforms::{
+    DimSpec, Grad, Pullback, Pushforward, Vmap, grad, hessian, jacfwd, jacrev, jvp, linearize, value_and_grad, vjp, vmap,
+};
 pub use tree::{Leaf, Static, Tree, stack_trees, unstack_trees};
 
 #[doc(inline)]

@@ -1,5 +1,6 @@
 //! Trees of tensors: the arguments and results of every function that can be transformed.
 
+use std::any::Any;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::{self, Debug, Write as _};
 use std::hash::Hash;
@@ -66,6 +67,12 @@ pub trait Tree: Clone + Send + Sync + 'static {
 
     /// Calls `f` with the path of every tensor (`.slope`, `[2]`, `.0`), in order.
     fn visit_paths(&self, path: &mut String, f: &mut dyn FnMut(&str));
+
+    /// Calls `f` on every part that holds no tensors: those are fixed in a graph that is captured, and compared when it is
+    /// called. An implementation without such parts need not write this.
+    fn visit_statics(&self, f: &mut dyn FnMut(&dyn Any)) {
+        let _ = f;
+    }
 
     /// The same structure with the tensors that `f` makes from these.
     ///
@@ -226,6 +233,9 @@ impl<T: Leaf> Tree for Static<T> {
     fn visit<'a>(&'a self, _: &mut dyn FnMut(&'a Tensor)) {}
     fn visit_mapped<'a, L: Leaf>(_: &'a Static<T>, _: &mut dyn FnMut(&'a L)) {}
     fn visit_paths(&self, _: &mut String, _: &mut dyn FnMut(&str)) {}
+    fn visit_statics(&self, f: &mut dyn FnMut(&dyn Any)) {
+        f(&self.0);
+    }
     fn describe(&self) -> String {
         "static".into()
     }
@@ -299,6 +309,10 @@ macro_rules! container_tree {
                 });
                 $each
             }
+            fn visit_statics(&self, f: &mut dyn FnMut(&dyn Any)) {
+                let ($c, mut $g) = (self, |_: fmt::Arguments<'_>, x: &T| x.visit_statics(f));
+                $each
+            }
             fn describe(&self) -> String {
                 let $c = self;
                 $describe
@@ -363,6 +377,10 @@ macro_rules! tuple_tree {
                     self.$k.visit_paths(path, f);
                     path.truncate(len);
                 )*
+            }
+            fn visit_statics(&self, f: &mut dyn FnMut(&dyn Any)) {
+                let _ = &f;
+                $(self.$k.visit_statics(f);)*
             }
             fn describe(&self) -> String {
                 let parts: &[String] = &[$(self.$k.describe()),*];

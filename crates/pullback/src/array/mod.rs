@@ -124,6 +124,16 @@ impl Array {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
+    /// True if there is no other handle.
+    pub(crate) fn is_unique(&self) -> bool {
+        Arc::strong_count(&self.0) == 1
+    }
+
+    /// Where the layout lies: handles of one array share it.
+    pub(crate) fn address(&self) -> usize {
+        Arc::as_ptr(&self.0).cast::<()>() as usize
+    }
+
     /// A contiguous array whose elements `fill` writes, all of them.
     ///
     /// # Safety

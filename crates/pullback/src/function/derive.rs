@@ -91,6 +91,8 @@ fn nonzero(t: &Tensor) -> Option<f64> {
             Repr::Tracer(tracer) => match &tracer.value {
                 Traced::Reverse { primal: inner, .. }
                 | Traced::Forward { primal: inner, .. }
+                | Traced::Linear { primal: inner, .. }
+                | Traced::Capture { value: inner, .. }
                 | Traced::Batch { value: inner, .. } => t = inner,
             },
         }

@@ -1,5 +1,6 @@
 //! Rules that are not differentiated in turn: one call of such a rule is an operation that has no derivative.
 
+use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use smallvec::SmallVec;
@@ -131,6 +132,14 @@ impl<F: Function> Call<F> {
 impl<F: Function> Op for Once<F> {
     fn name(&self) -> &str {
         self.call.erased.name()
+    }
+
+    fn parameters(&self) -> Option<&dyn fmt::Debug> {
+        None
+    }
+
+    fn is_function(&self) -> bool {
+        true
     }
 
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {

@@ -1,6 +1,7 @@
 //! [`Op`]: the erased operation that everything inside works on, built in or a user's.
 
 use std::any::Any;
+use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -159,6 +160,19 @@ impl Saved {
 pub(crate) trait Op: Send + Sync + 'static {
     /// The name that messages use.
     fn name(&self) -> &str;
+
+    /// What tells this operation from others of its name, as a printed graph shows it: the fields of a struct, or nothing.
+    fn parameters(&self) -> Option<&dyn fmt::Debug>;
+
+    /// True for the code of a user, which a graph holds as one call.
+    fn is_function(&self) -> bool {
+        false
+    }
+
+    /// True if running it changes more than its outputs, so that it runs even if nobody reads them.
+    fn has_effect(&self) -> bool {
+        false
+    }
 
     /// Computes the outputs.
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs>;

@@ -1,5 +1,7 @@
 //! The generated batching rule: an operation whose methods are those of another one, run under a batch level.
 
+use std::fmt;
+
 use smallvec::SmallVec;
 
 use super::op::{Batched, Cotangents, Op, OpRef, Outs, Saved, State, Tangents};
@@ -35,6 +37,33 @@ pub(crate) fn generated(op: OpRef, info: &VmapInfo, dims: &[Option<usize>], valu
     Ok((outs, SmallVec::from_elem(Some(0), n)))
 }
 
+impl fmt::Debug for Vmapped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts = f.debug_struct("Vmapped");
+        parts.field("lanes", &self.info.batch_size).field("in_dims", &InDims(&self.dims));
+        if let Some(inner) = self.inner.parameters() {
+            parts.field("of", inner);
+        }
+        parts.finish()
+    }
+}
+
+/// Batch dims, where an input that all lanes share has a line.
+struct InDims<'a>(&'a [Option<usize>]);
+
+impl fmt::Debug for InDims<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut list = f.debug_list();
+        for dim in self.0 {
+            match dim {
+                Some(dim) => list.entry(dim),
+                None => list.entry(&format_args!("-")),
+            };
+        }
+        list.finish()
+    }
+}
+
 impl Vmapped {
     fn open(&self) -> OpenLevel {
         OpenLevel::new(LevelKind::Batch { size: self.info.batch_size, randomness: self.info.randomness })
@@ -65,6 +94,18 @@ impl Vmapped {
 impl Op for Vmapped {
     fn name(&self) -> &str {
         self.inner.name()
+    }
+
+    fn parameters(&self) -> Option<&dyn fmt::Debug> {
+        Some(self)
+    }
+
+    fn is_function(&self) -> bool {
+        self.inner.is_function()
+    }
+
+    fn has_effect(&self) -> bool {
+        self.inner.has_effect()
     }
 
     fn is_differentiable(&self) -> bool {

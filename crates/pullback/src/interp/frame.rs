@@ -83,12 +83,12 @@ fn levels_of(t: &Tensor, out: &mut SmallVec<[u64; 4]>) {
             out.push(tracer.level.id);
         }
         match &tracer.value {
-            Traced::Reverse { primal, .. } => levels_of(primal, out),
+            Traced::Reverse { primal, .. } | Traced::Linear { primal, .. } => levels_of(primal, out),
             Traced::Forward { primal, tangent } => {
                 levels_of(primal, out);
                 levels_of(tangent, out);
             }
-            Traced::Batch { value, .. } => levels_of(value, out),
+            Traced::Capture { value, .. } | Traced::Batch { value, .. } => levels_of(value, out),
         }
     }
 }
@@ -178,6 +178,21 @@ pub(crate) fn check_data_access(tracer: &Tracer, op: &str) -> Result<()> {
                 the mapped function and read it outside");
         });
     }
+    if let Traced::Capture { .. } = &tracer.value {
+        let ty = tracer_type(tracer);
+        return with_current(|running, function| {
+            let method = running.method.name();
+            bail!(ConcreteValueNeeded, "`{method}` of function `{function}`: `{op}` reads the data of a value that \
+                `{kind}` (level {id}) writes down as a variable ({ty})"; help = "write the rule with tensor operations, \
+                or move the external code into a `Function` of its own, which is captured as one call");
+        })
+        .unwrap_or_else(|| {
+            bail!(ConcreteValueNeeded, "{op}: the value is a variable of a graph that `{kind}` writes down ({ty}, level \
+                {id}), and what follows must not depend on the contents that it has just now"; help = "use tensor \
+                operations such as `where_`, return the value and read it outside, or read it in the `forward` of a \
+                `Function`");
+        });
+    }
     with_current(|running, function| {
         if id < running.entry {
             let method = running.method.name();
@@ -203,7 +218,8 @@ pub(crate) fn check_data_access(tracer: &Tracer, op: &str) -> Result<()> {
 
 fn tracer_type(tracer: &Tracer) -> crate::TensorType {
     match &tracer.value {
-        Traced::Reverse { primal, .. } | Traced::Forward { primal, .. } => primal.ty(),
+        Traced::Reverse { primal, .. } | Traced::Forward { primal, .. } | Traced::Linear { primal, .. } => primal.ty(),
+        Traced::Capture { value, .. } => value.ty(),
         Traced::Batch { value, shape, .. } => crate::TensorType::new(value.dtype(), shape),
     }
 }

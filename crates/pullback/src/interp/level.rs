@@ -1,9 +1,10 @@
 //! Levels: one per running transform, numbered by a global counter that never repeats.
 
 use std::cell::{Cell, RefCell};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
+use super::{capture, linear};
 use crate::function::Randomness;
 
 /// One running transform.
@@ -14,8 +15,17 @@ pub(crate) struct Level {
     alive: AtomicBool,
     /// Numbers the nodes of a reverse level in order of execution.
     sequence: AtomicU64,
+    /// What it writes down, for a capture or linear level.
+    pub(super) tape: Tape,
     /// Why the data of its values must not be read, if it must not: the dependence would be lost.
     pub(crate) sealed: Option<Sealed>,
+}
+
+/// What a level writes down. (The nodes of a reverse level hold each other.)
+pub(super) enum Tape {
+    None,
+    Capture(Box<Mutex<capture::Record>>),
+    Linear(Box<Mutex<linear::Record>>),
 }
 
 /// Why a level forbids reading the data of its values.
@@ -31,6 +41,8 @@ pub(crate) enum Sealed {
 pub(crate) enum LevelKind {
     Reverse,
     Forward,
+    Linear,
+    Capture,
     Batch { size: usize, randomness: Randomness },
 }
 
@@ -40,6 +52,8 @@ impl LevelKind {
         match self {
             LevelKind::Reverse => "grad",
             LevelKind::Forward => "jvp",
+            LevelKind::Linear => "linearize",
+            LevelKind::Capture => "capture",
             LevelKind::Batch { .. } => "vmap",
         }
     }
@@ -57,15 +71,23 @@ thread_local! {
     static BATCHES: RefCell<Vec<Arc<Level>>> = const { RefCell::new(Vec::new()) };
     /// How many of them the running code is inside of: a batching rule runs below its own level.
     static VISIBLE: Cell<usize> = const { Cell::new(0) };
+    /// The capture levels that the code running on this thread is inside of, oldest first.
+    static CAPTURES: RefCell<Vec<Arc<Level>>> = const { RefCell::new(Vec::new()) };
 }
 
 impl Level {
     fn new(kind: LevelKind, sealed: Option<Sealed>) -> Arc<Level> {
+        let tape = match kind {
+            LevelKind::Capture => Tape::Capture(Box::default()),
+            LevelKind::Linear => Tape::Linear(Box::default()),
+            _ => Tape::None,
+        };
         Arc::new(Level {
             id: COUNTER.fetch_add(1, Ordering::Relaxed),
             kind,
             alive: AtomicBool::new(true),
             sequence: AtomicU64::new(0),
+            tape,
             sealed,
         })
     }
@@ -107,6 +129,9 @@ impl OpenLevel {
                 before
             })
         });
+        if level.kind == LevelKind::Capture {
+            CAPTURES.with_borrow_mut(|captures| captures.push(level.clone()));
+        }
         OpenLevel { level, before }
     }
 
@@ -124,6 +149,9 @@ impl Drop for OpenLevel {
                 debug_assert_eq!(batches.len(), len);
             });
             VISIBLE.set(visible);
+        }
+        if self.level.kind == LevelKind::Capture {
+            CAPTURES.with_borrow_mut(|captures| captures.retain(|l| l.id != self.level.id));
         }
     }
 }
@@ -167,5 +195,30 @@ impl Below {
 impl Drop for Below {
     fn drop(&mut self) {
         VISIBLE.set(self.0);
+    }
+}
+
+/// The newest capture level that the code running on this thread is inside of.
+pub(crate) fn active_capture() -> Option<Arc<Level>> {
+    CAPTURES.with_borrow(|captures| captures.last().cloned())
+}
+
+/// While it lives, the open capture levels from a number on are hidden from this thread: what they write down runs below
+/// them.
+pub(super) struct HiddenCaptures(Vec<Arc<Level>>);
+
+impl HiddenCaptures {
+    pub(super) fn from(id: u64) -> HiddenCaptures {
+        HiddenCaptures(CAPTURES.with_borrow_mut(|captures| {
+            let visible = captures.partition_point(|l| l.id < id);
+            captures.split_off(visible)
+        }))
+    }
+}
+
+impl Drop for HiddenCaptures {
+    fn drop(&mut self) {
+        // Those that were opened since have been closed.
+        CAPTURES.with_borrow_mut(|captures| captures.append(&mut self.0));
     }
 }

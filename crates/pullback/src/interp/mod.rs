@@ -5,9 +5,11 @@
 //! that interpreter runs rules on values of older levels, until no tracer is left and the kernels are called.
 
 pub(crate) mod batch;
+pub(crate) mod capture;
 pub(crate) mod forward;
 mod frame;
 pub(crate) mod level;
+pub(crate) mod linear;
 pub(crate) mod reverse;
 
 use std::sync::Arc;
@@ -32,15 +34,20 @@ pub(crate) struct Tracer {
 pub(crate) enum Traced {
     Reverse { primal: Tensor, edge: reverse::Edge },
     Forward { primal: Tensor, tangent: Tensor },
+    Linear { primal: Tensor, variable: linear::Variable },
+    Capture { value: Tensor, variable: capture::Variable },
     Batch { value: Tensor, dim: usize, shape: Shape },
 }
 
 impl Tracer {
-    /// The value of an older level that has the same contents, if it is not one of many lanes.
+    /// The value of an older level that has the same contents and may be read instead: not that of one lane of many, and
+    /// not the one on which a graph happens to be captured.
     pub(crate) fn primal(&self) -> Option<&Tensor> {
         match &self.value {
-            Traced::Reverse { primal, .. } | Traced::Forward { primal, .. } => Some(primal),
-            Traced::Batch { .. } => None,
+            Traced::Reverse { primal, .. } | Traced::Forward { primal, .. } | Traced::Linear { primal, .. } => {
+                Some(primal)
+            }
+            Traced::Batch { .. } | Traced::Capture { .. } => None,
         }
     }
 }
@@ -58,13 +65,14 @@ pub(crate) fn newest<'a>(inputs: &[&'a Tensor]) -> Option<&'a Arc<Level>> {
     best
 }
 
-/// True if a reverse level, of any age, is recording what depends on `t`.
-fn under_reverse(t: &Tensor) -> bool {
+/// True if a reverse level, of any age, is recording what depends on `t`, or a graph is, which may be differentiated
+/// later.
+fn is_recorded(t: &Tensor) -> bool {
     let Repr::Tracer(tracer) = &t.0 else { return false };
     match &tracer.value {
-        Traced::Reverse { .. } => true,
-        Traced::Forward { primal, tangent } => under_reverse(primal) || under_reverse(tangent),
-        Traced::Batch { value, .. } => under_reverse(value),
+        Traced::Reverse { .. } | Traced::Capture { .. } => true,
+        Traced::Forward { primal, tangent } => is_recorded(primal) || is_recorded(tangent),
+        Traced::Linear { primal: value, .. } | Traced::Batch { value, .. } => is_recorded(value),
     }
 }
 
@@ -83,7 +91,7 @@ pub(crate) fn bind(op: &OpRef, inputs: &[&Tensor]) -> Result<Outs> {
     }
     if op.couples_cotangents()
         && let Some(inner) = level::active_batch_newer_than(level.id)
-        && inputs.iter().any(|t| under_reverse(t))
+        && inputs.iter().any(|t| is_recorded(t))
     {
         // Each lane must see its own cotangent although no input differs between lanes. This is done here, above all
         // levels of the inputs, because a value of an older level must not come to hold one of a newer level.
@@ -96,6 +104,8 @@ pub(crate) fn bind(op: &OpRef, inputs: &[&Tensor]) -> Result<Outs> {
     match level.kind {
         LevelKind::Reverse => reverse::process(op, level, inputs),
         LevelKind::Forward => forward::process(op, level, inputs),
+        LevelKind::Linear => linear::process(op, level, inputs),
+        LevelKind::Capture => capture::process(op, level, inputs),
         LevelKind::Batch { .. } => batch::process(op, level, inputs),
     }
 }

@@ -1,5 +1,7 @@
 //! Conversion between dtypes, and cutting derivatives.
 
+use std::fmt;
+
 use smallvec::smallvec;
 
 use super::family::{Unary, unary};
@@ -51,6 +53,7 @@ ops! { OPS;
     fn detach(&self) -> Result<Tensor> = detach { samples: detach_samples };
 }
 
+#[derive(Debug)]
 struct Cast {
     from: DType,
     to: DType,
@@ -70,6 +73,9 @@ fn to_dtype(x: &Tensor, dtype: DType) -> Result<Tensor> {
 impl Op for Cast {
     fn name(&self) -> &str {
         "to_dtype"
+    }
+    fn parameters(&self) -> Option<&dyn fmt::Debug> {
+        Some(self)
     }
     fn is_differentiable(&self) -> bool {
         self.from.is_float() && self.to.is_float()

@@ -1,5 +1,7 @@
 //! Choosing between values: where, maximum, minimum, clamp.
 
+use std::fmt;
+
 use smallvec::smallvec;
 
 use super::arith::{binary_samples, scalar_tensor, with_common_dtype};
@@ -180,6 +182,9 @@ impl Op for Where {
     fn name(&self) -> &str {
         "where_"
     }
+    fn parameters(&self) -> Option<&dyn fmt::Debug> {
+        None
+    }
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
         let shape = where_shape([inputs[0], inputs[1], inputs[2]])?;
         Ok(smallvec![where_kernel(inputs[0].concrete(), inputs[1].concrete(), inputs[2].concrete(), &shape).into()])
@@ -310,7 +315,7 @@ impl Slope for Weight {
 }
 
 /// An absent bound is infinite.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Clamp {
     min: f64,
     max: f64,
@@ -358,6 +363,7 @@ impl UnaryWith for Clamp {
 }
 
 /// Whether an element lies between the bounds.
+#[derive(Debug)]
 struct Inside(Clamp);
 
 impl UnaryWith for Inside {

@@ -155,7 +155,7 @@ ops! { OPS;
 }
 
 /// A diagonal of two dimensions, which becomes the last one.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 struct Diagonal {
     offset: isize,
     dims: [usize; 2],
@@ -219,7 +219,7 @@ fn trace(x: &Tensor) -> Result<Tensor> {
 }
 
 /// The lower or upper triangle of matrices, with zeros for the rest. It is its own transpose.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 struct Triangle {
     diagonal: isize,
     upper: bool,

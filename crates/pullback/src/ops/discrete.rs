@@ -1,5 +1,7 @@
 //! The family of functions of one tensor that are constant wherever they are smooth: no derivative reaches through.
 
+use std::fmt;
+
 use smallvec::smallvec;
 
 use super::family::vmap_front;
@@ -11,7 +13,7 @@ use crate::interp::bind1;
 use crate::{Result, Tensor};
 
 /// A function of one tensor without a derivative.
-pub(super) trait Discrete: Clone + Send + Sync + 'static {
+pub(super) trait Discrete: Clone + fmt::Debug + Send + Sync + 'static {
     const NAME: &'static str;
 
     /// Computes the result.
@@ -35,6 +37,10 @@ pub(super) fn discrete<K: Discrete>(op: K, x: &Tensor) -> Result<Tensor> {
 impl<K: Discrete> Op for DiscreteOp<K> {
     fn name(&self) -> &str {
         K::NAME
+    }
+
+    fn parameters(&self) -> Option<&dyn fmt::Debug> {
+        Some(&self.0)
     }
 
     fn is_differentiable(&self) -> bool {

@@ -183,7 +183,7 @@ impl<const LARGEST: bool> Reduce for Extreme<LARGEST> {
 }
 
 /// One for the extreme element and zero for the others; those that tie share the one.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 struct Ties<const LARGEST: bool>(Over);
 
 impl<const LARGEST: bool> Discrete for Ties<LARGEST> {
@@ -239,7 +239,7 @@ fn min_dims(x: &Tensor, dims: &[isize], keepdim: bool) -> Result<Tensor> {
 }
 
 /// The position of the largest element along a dimension, or of the smallest.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 struct Arg<const LARGEST: bool> {
     dim: usize,
     keepdim: bool,

@@ -1,5 +1,6 @@
 //! What the families share: elementwise operations of one and two tensors, and the batching rules that most need.
 
+use std::fmt;
 use std::marker::PhantomData;
 
 use smallvec::{SmallVec, smallvec};
@@ -76,7 +77,7 @@ pub(crate) trait Unary: Sized + Send + Sync + 'static {
 }
 
 /// A [`Unary`] that has parameters.
-pub(crate) trait UnaryWith: Sized + Send + Sync + 'static {
+pub(crate) trait UnaryWith: fmt::Debug + Sized + Send + Sync + 'static {
     /// See [`Unary::NAME`].
     const NAME: &'static str;
     /// See [`Unary::DIFFERENTIABLE`].
@@ -101,6 +102,13 @@ pub(crate) trait UnaryWith: Sized + Send + Sync + 'static {
 
 /// A [`Unary`] as one without parameters.
 struct Plain<K>(PhantomData<K>);
+
+/// No parameters.
+impl<K> fmt::Debug for Plain<K> {
+    fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Ok(())
+    }
+}
 
 impl<K: Unary> Plain<K> {
     const OP: &'static dyn Op = &UnaryOp(Plain::<K>(PhantomData));
@@ -160,6 +168,10 @@ pub(crate) fn unary_with<K: UnaryWith>(op: &K, x: &Tensor) -> Result<Tensor> {
 impl<K: UnaryWith> Op for UnaryOp<K> {
     fn name(&self) -> &str {
         K::NAME
+    }
+
+    fn parameters(&self) -> Option<&dyn fmt::Debug> {
+        Some(&self.0)
     }
 
     fn is_differentiable(&self) -> bool {
@@ -350,6 +362,10 @@ impl<K: Binary> Op for BinaryOp<K> {
         K::NAME
     }
 
+    fn parameters(&self) -> Option<&dyn fmt::Debug> {
+        None
+    }
+
     fn is_differentiable(&self) -> bool {
         K::DIFFERENTIABLE
     }
@@ -421,7 +437,7 @@ pub(crate) fn apply1(op: impl Op, inputs: &[&Tensor]) -> Result<Tensor> {
 }
 
 /// A linear function of one tensor: both modes follow from the function itself and its transpose.
-pub(crate) trait Linear: Clone + Send + Sync + 'static {
+pub(crate) trait Linear: Clone + fmt::Debug + Send + Sync + 'static {
     const NAME: &'static str;
 
     /// Computes the result.
@@ -454,6 +470,10 @@ pub(crate) fn linear<K: Linear>(op: K, x: &Tensor) -> Result<Tensor> {
 impl<K: Linear> Op for LinearOp<K> {
     fn name(&self) -> &str {
         K::NAME
+    }
+
+    fn parameters(&self) -> Option<&dyn fmt::Debug> {
+        Some(&self.0)
     }
 
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {

@@ -1,5 +1,7 @@
 //! Putting tensors together.
 
+use std::fmt;
+
 use smallvec::{SmallVec, smallvec};
 
 use super::family::apply1;
@@ -63,6 +65,7 @@ ops! { OPS;
         { samples: stack_samples, errors: stack_errors };
 }
 
+#[derive(Debug)]
 struct Cat {
     dim: usize,
 }
@@ -117,6 +120,9 @@ fn stack_tensors(tensors: &[&Tensor], dim: isize) -> Result<Tensor> {
 impl Op for Cat {
     fn name(&self) -> &str {
         "cat"
+    }
+    fn parameters(&self) -> Option<&dyn fmt::Debug> {
+        Some(self)
     }
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
         let arrays: SmallVec<[_; 8]> = inputs.iter().map(|t| t.concrete()).collect();

@@ -1,5 +1,7 @@
 //! Loss functions, and the encoding of classes.
 
+use std::fmt;
+
 use smallvec::smallvec;
 
 use super::arith::mul_owned;
@@ -232,7 +234,7 @@ ops! { OPS;
     };
 }
 
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 struct OneHot {
     classes: usize,
     dtype: DType,
@@ -259,6 +261,7 @@ fn one_hot(x: &Tensor, classes: usize, dtype: DType) -> Result<Tensor> {
 }
 
 /// The losses of all examples, from logits `[.., classes]` and classes `[..]`.
+#[derive(Debug)]
 struct CrossEntropy {
     /// The name of the method, for messages.
     op: &'static str,
@@ -280,6 +283,9 @@ fn lanes_in_front(info: &VmapInfo, dims: &[Option<usize>], inputs: &[&Tensor]) -
 impl Op for CrossEntropy {
     fn name(&self) -> &str {
         "cross_entropy"
+    }
+    fn parameters(&self) -> Option<&dyn fmt::Debug> {
+        Some(self)
     }
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
         let (x, target) = (inputs[0].concrete(), inputs[1].concrete());
@@ -315,6 +321,9 @@ impl Op for CrossEntropy {
 impl Op for SoftmaxLessTarget {
     fn name(&self) -> &str {
         "cross_entropy_backward"
+    }
+    fn parameters(&self) -> Option<&dyn fmt::Debug> {
+        None
     }
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
         let (x, target) = (inputs[0].concrete(), inputs[1].concrete());
@@ -395,7 +404,7 @@ fn nlls(op: &'static str, x: &Tensor, target: &Tensor) -> Result<Tensor> {
 }
 
 /// Targets that have been checked, as `i64`.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 struct Classes {
     op: &'static str,
     classes: usize,

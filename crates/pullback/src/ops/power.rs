@@ -84,7 +84,7 @@ ops! { OPS;
 }
 
 /// Whole powers, apart from those that have an operation of their own.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Powi(i32);
 
 fn powi(x: &Tensor, n: i32) -> Result<Tensor> {
@@ -138,7 +138,7 @@ fn integer_power<T: Arithmetic + Element>(mut x: T, mut n: u64) -> T {
 }
 
 /// Powers that are not whole, or too large for [`Powi`].
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Powf(f64);
 
 fn powf(x: &Tensor, p: f64) -> Result<Tensor> {

@@ -1,5 +1,7 @@
 //! Products, whose derivatives of every order stay right where elements are zero.
 
+use std::fmt;
+
 use smallvec::smallvec;
 
 use super::family::vmap_front;
@@ -64,7 +66,7 @@ ops! { OPS;
     };
 }
 
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 struct Prod;
 
 impl Reduce for Prod {
@@ -104,7 +106,7 @@ fn prod_dims(x: &Tensor, dims: &[isize], keepdim: bool) -> Result<Tensor> {
 }
 
 /// For every element the product of the others along `dim`: the derivative of the product.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 struct Others {
     dim: usize,
 }
@@ -120,6 +122,9 @@ fn others(x: &Tensor, dim: usize) -> Result<Tensor> {
 impl Op for Others {
     fn name(&self) -> &str {
         "prod_backward"
+    }
+    fn parameters(&self) -> Option<&dyn fmt::Debug> {
+        Some(self)
     }
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
         Ok(smallvec![prod::others(inputs[0].concrete(), self.dim)?.into()])

@@ -213,11 +213,11 @@ ops! { OPS;
 }
 
 /// The sum, or the mean.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(super) struct Sum<const MEAN: bool>(pub(super) Over);
 
 /// The transpose of [`Sum`]: the elements repeated to `shape`, divided by the number of copies for the mean.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 struct Repeat<const MEAN: bool> {
     over: Over,
     shape: Shape,
@@ -313,7 +313,7 @@ fn mean_dims(x: &Tensor, dims: &[isize], keepdim: bool) -> Result<Tensor> {
 }
 
 /// Whether all elements hold, or any.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 struct Holds<const ALL: bool>(Over);
 
 impl<const ALL: bool> Discrete for Holds<ALL> {

@@ -1,5 +1,7 @@
 //! Which dimensions a reduction runs over, and the family of reductions whose tangent is a weighted sum.
 
+use std::fmt;
+
 use smallvec::smallvec;
 
 use super::arith::mul_owned;
@@ -22,6 +24,13 @@ pub(super) struct Over {
     pub(super) dims: Dims,
     /// Those below this number vanish from the result, the others stay with size 1.
     removed: usize,
+}
+
+impl fmt::Debug for Over {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let keepdim = self.dims.iter().any(|&d| d >= self.removed);
+        f.debug_struct("Over").field("dims", &self.dims).field("keepdim", &keepdim).finish()
+    }
 }
 
 impl Over {
@@ -160,6 +169,10 @@ impl<K: Reduce> ReduceOp<K> {
 impl<K: Reduce> Op for ReduceOp<K> {
     fn name(&self) -> &str {
         K::NAME
+    }
+
+    fn parameters(&self) -> Option<&dyn fmt::Debug> {
+        Some(&self.over)
     }
 
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {

@@ -1,5 +1,7 @@
 //! Reading and replacing a rectangular part of a tensor.
 
+use std::fmt;
+
 use smallvec::{SmallVec, smallvec};
 
 use super::family::{Linear, linear};
@@ -83,7 +85,7 @@ fn kept(cuts: &Cuts) -> Shape {
 }
 
 /// A part of a tensor.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 struct Read(Cuts);
 
 impl Linear for Read {
@@ -100,7 +102,7 @@ impl Linear for Read {
 }
 
 /// The transpose of [`Read`]: the elements at their places in zeros of `shape`.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 struct Place {
     cuts: Cuts,
     shape: Shape,
@@ -132,6 +134,7 @@ fn read(x: &Tensor, index: impl Indices) -> Result<Tensor> {
 }
 
 /// The first input with the part that the cuts select replaced by the second one, which has the shape of the part.
+#[derive(Debug)]
 struct Replace(Cuts);
 
 impl Replace {
@@ -153,6 +156,9 @@ pub(crate) fn replace(x: &Tensor, value: &Tensor, cuts: &Cuts) -> Result<Tensor>
 impl Op for Replace {
     fn name(&self) -> &str {
         "index_set"
+    }
+    fn parameters(&self) -> Option<&dyn fmt::Debug> {
+        Some(self)
     }
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
         Ok(smallvec![region::replace(inputs[0].concrete(), inputs[1].concrete(), &self.0).into()])

@@ -61,7 +61,7 @@ ops! { OPS;
     fn diff(&self, n: usize, dim: isize) -> Result<Tensor> = diff { samples: diff_samples, errors: diff_errors };
 }
 
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 struct CumSum {
     dim: usize,
     reverse: bool,
@@ -117,7 +117,7 @@ fn cumsum_errors() -> Vec<ErrorSample> {
 }
 
 /// The differences of neighbours along a dim that has elements.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 struct Diff {
     dim: usize,
 }

@@ -1,5 +1,7 @@
 //! Softmax, its logarithm, and the logarithm of a sum of exponentials.
 
+use std::fmt;
+
 use smallvec::smallvec;
 
 use super::family::vmap_front;
@@ -90,6 +92,7 @@ ops! { OPS;
 }
 
 /// Softmax along a dimension, or its logarithm.
+#[derive(Debug)]
 struct Softmax<const LOG: bool> {
     dim: usize,
 }
@@ -97,6 +100,7 @@ struct Softmax<const LOG: bool> {
 /// The differential of [`Softmax`] at a result `y` and in a direction `d`, or its transpose.
 ///
 /// It is an operation of its own because it is one pass over the data, and four if it is put together from others.
+#[derive(Debug)]
 struct SoftmaxDiff<const LOG: bool> {
     dim: usize,
     /// Of the logarithm only; the other is its own transpose.
@@ -164,6 +168,9 @@ impl<const LOG: bool> Op for Softmax<LOG> {
     fn name(&self) -> &str {
         Self::NAME
     }
+    fn parameters(&self) -> Option<&dyn fmt::Debug> {
+        Some(self)
+    }
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
         Ok(smallvec![self.compute(inputs[0].concrete())?.into()])
     }
@@ -186,6 +193,9 @@ impl<const LOG: bool> Op for Softmax<LOG> {
 impl<const LOG: bool> Op for SoftmaxDiff<LOG> {
     fn name(&self) -> &str {
         if LOG { "log_softmax_backward" } else { "softmax_backward" }
+    }
+    fn parameters(&self) -> Option<&dyn fmt::Debug> {
+        Some(self)
     }
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
         Ok(smallvec![self.compute(inputs[0].concrete(), inputs[1].concrete())?.into()])
@@ -225,7 +235,7 @@ fn log_softmax(x: &Tensor, dim: isize) -> Result<Tensor> {
     Softmax::<true> { dim: resolve_dim("log_softmax", dim, x.rank(), x.ty())? }.apply(&to_float(x)?)
 }
 
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 struct LogSumExp;
 
 impl Reduce for LogSumExp {

@@ -1,5 +1,7 @@
 //! Sorting, and selecting the largest or smallest.
 
+use std::fmt;
+
 use smallvec::smallvec;
 
 use super::discrete::{Discrete, discrete};
@@ -99,14 +101,14 @@ ops! { OPS;
 }
 
 /// Sorting, or taking the first elements of the sorted ones.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 struct Sort {
     dim: usize,
     descending: bool,
     top: Option<Top>,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Top {
     k: usize,
     sorted: bool,
@@ -136,6 +138,9 @@ impl Sort {
 impl Op for Sort {
     fn name(&self) -> &str {
         if self.top.is_some() { "topk" } else { "sort" }
+    }
+    fn parameters(&self) -> Option<&dyn fmt::Debug> {
+        Some(self)
     }
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
         let (values, places) = self.compute(inputs[0].concrete())?;
@@ -184,7 +189,7 @@ fn topk(x: &Tensor, k: usize, dim: isize, largest: bool, sorted: bool) -> Result
     Sort { dim, descending: largest, top: Some(Top { k, sorted }) }.apply(x)
 }
 
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 struct ArgSort {
     dim: usize,
     descending: bool,

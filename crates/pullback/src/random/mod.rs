@@ -49,16 +49,17 @@
 //! Philox4x32-10: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011. Splitting keys
 //! follows JAX.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+mod draw;
 
-use crate::array::Array;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, OnceLock};
+
+use self::draw::{Draw, Kind, Source};
 use crate::error::bail;
-use crate::function::Randomness;
-use crate::interp::level::{active_batches, forbids_randomness};
-use crate::interp::{LevelKind, batch};
+use crate::interp::capture;
+use crate::interp::level::active_capture;
 use crate::kernels::random as kernel;
 use crate::shape::Shape;
-use crate::tensor::checked_numel;
 use crate::{DType, Result, Tensor};
 
 /// What random numbers are drawn from: 128 bits, copied freely.
@@ -125,24 +126,36 @@ impl Key {
 #[derive(Debug)]
 pub struct Generator {
     key: Key,
-    draws: AtomicU64,
+    /// Shared with the graphs that repeat its draws; made at the first one, so that generators may be statics.
+    draws: OnceLock<Arc<AtomicU64>>,
 }
 
 impl Generator {
     /// The generator of a seed.
     pub const fn new(seed: u64) -> Generator {
-        Generator { key: Key::new(seed), draws: AtomicU64::new(0) }
+        Generator { key: Key::new(seed), draws: OnceLock::new() }
     }
 
     /// The next key.
+    ///
+    /// A graph that is being captured cannot see what becomes of a key, so it refuses to be finished if one is taken
+    /// inside; draw from the generator itself there.
     pub fn next_key(&self) -> Key {
-        self.key.fold_in(self.draws.fetch_add(1, Ordering::Relaxed))
+        if let Some(level) = active_capture() {
+            capture::note_key_taken(&level);
+        }
+        self.source().key()
+    }
+
+    fn source(&self) -> Source {
+        let draws = self.draws.get_or_init(Arc::default).clone();
+        Source::Generator { key: self.key, draws }
     }
 }
 
 impl From<Key> for Generator {
     fn from(key: Key) -> Generator {
-        Generator { key, draws: AtomicU64::new(0) }
+        Generator { key, draws: OnceLock::new() }
     }
 }
 
@@ -153,7 +166,7 @@ macro_rules! draws {
         impl Key { $(
             $(#[doc = $doc])*
             pub fn $name(self, $($arg: $ty),*) -> Result<Tensor> {
-                $name(self, $($arg),*)
+                $name(Source::Key(self), $($arg),*)
             }
         )* }
         impl Generator { $(
@@ -162,7 +175,7 @@ macro_rules! draws {
             /// # Errors
             /// The same.
             pub fn $name(&self, $($arg: $ty),*) -> Result<Tensor> {
-                self.next_key().$name($($arg),*)
+                $name(self.source(), $($arg),*)
             }
         )* }
     };
@@ -277,34 +290,8 @@ draws! {
     fn dropout(x: &Tensor, p: f64);
 }
 
-/// A draw of `shape` for every lane: `make` gets the shape with the lanes in front.
-fn draw(op: &str, shape: &[usize], make: impl FnOnce(&[usize]) -> Result<Array>) -> Result<Tensor> {
-    let mut full = Shape::new();
-    let mut own_numbers = Vec::new();
-    if let Some(level) = forbids_randomness() {
-        let (id, LevelKind::Batch { size, .. }) = (level.id, level.kind) else { unreachable!("a batch level") };
-        bail!(Randomness, "{op}: random numbers are drawn inside a `vmap` ({size} lanes, level {id}) that does not \
-            say whether its lanes share them"; help = "give it `.randomness(Randomness::Different)` for numbers \
-            of their own, or `.randomness(Randomness::Same)` for shared ones");
-    }
-    for level in active_batches() {
-        let LevelKind::Batch { size, randomness } = level.kind else { continue };
-        match randomness {
-            Randomness::Different => {
-                full.push(size);
-                own_numbers.push(level);
-            }
-            Randomness::Same | Randomness::Error => {}
-        }
-    }
-    full.extend_from_slice(shape);
-    checked_numel(op, &full)?;
-    let mut t = Tensor::from(make(&full)?);
-    // Older levels hold the outer dimensions.
-    for level in &own_numbers {
-        t = batch::wrap(level, t, 0);
-    }
-    Ok(t)
+fn draw(op: &'static str, kind: Kind, shape: &[usize], source: Source) -> Result<Tensor> {
+    Draw { op, kind, shape: Shape::from_slice(shape), source }.apply()
 }
 
 /// An error unless `dtype` is a float.
@@ -315,17 +302,17 @@ fn check_float(op: &str, dtype: DType) -> Result<()> {
     Ok(())
 }
 
-fn uniform(key: Key, shape: &[usize], dtype: DType) -> Result<Tensor> {
+fn uniform(from: Source, shape: &[usize], dtype: DType) -> Result<Tensor> {
     check_float("uniform", dtype)?;
-    draw("uniform", shape, |shape| kernel::uniform(shape, dtype, key.key, key.stream))
+    draw("uniform", Kind::Uniform(dtype), shape, from)
 }
 
-fn normal(key: Key, shape: &[usize], dtype: DType) -> Result<Tensor> {
+fn normal(from: Source, shape: &[usize], dtype: DType) -> Result<Tensor> {
     check_float("normal", dtype)?;
-    draw("normal", shape, |shape| kernel::normal(shape, dtype, key.key, key.stream))
+    draw("normal", Kind::Normal(dtype), shape, from)
 }
 
-fn randint(key: Key, low: i64, high: i64, shape: &[usize], dtype: DType) -> Result<Tensor> {
+fn randint(from: Source, low: i64, high: i64, shape: &[usize], dtype: DType) -> Result<Tensor> {
     let (min, max) = match dtype {
         DType::U8 => (i64::from(u8::MIN), i64::from(u8::MAX)),
         DType::I32 => (i64::from(i32::MIN), i64::from(i32::MAX)),
@@ -338,7 +325,7 @@ fn randint(key: Key, low: i64, high: i64, shape: &[usize], dtype: DType) -> Resu
     if low < min || high - 1 > max {
         bail!(Value, "randint: expected integers that fit {dtype}, got the range {low}..{high}");
     }
-    draw("randint", shape, |shape| kernel::integers(shape, low, high, dtype, key.key, key.stream))
+    draw("randint", Kind::Integers { low, high, dtype }, shape, from)
 }
 
 /// An error unless `p` is a probability.
@@ -349,22 +336,22 @@ fn check_probability(op: &str, p: f64) -> Result<()> {
     Ok(())
 }
 
-fn bernoulli(key: Key, p: f64, shape: &[usize]) -> Result<Tensor> {
+fn bernoulli(from: Source, p: f64, shape: &[usize]) -> Result<Tensor> {
     check_probability("bernoulli", p)?;
-    draw("bernoulli", shape, |shape| Ok(kernel::bernoulli(shape, p, key.key, key.stream)))
+    draw("bernoulli", Kind::Bernoulli(p), shape, from)
 }
 
-fn permutation(key: Key, n: usize) -> Result<Tensor> {
-    draw("permutation", &[n], |shape| Ok(kernel::permutations(shape, key.key, key.stream)))
+fn permutation(from: Source, n: usize) -> Result<Tensor> {
+    draw("permutation", Kind::Permutation, &[n], from)
 }
 
-fn dropout(key: Key, x: &Tensor, p: f64) -> Result<Tensor> {
+fn dropout(from: Source, x: &Tensor, p: f64) -> Result<Tensor> {
     check_probability("dropout", p)?;
     let dtype = x.dtype();
     if !dtype.is_float() {
         bail!(Dtype, "dropout: expected floats, got {}", x.ty(); help = "convert with `to_dtype`");
     }
-    let kept = draw("dropout", x.shape(), |shape| Ok(kernel::bernoulli(shape, 1.0 - p, key.key, key.stream)))?;
+    let kept = draw("dropout", Kind::Bernoulli(1.0 - p), x.shape(), from)?;
     if p == 1.0 {
         // The scale has no value; every element is dropped.
         return kept.where_(x, 0.0);

@@ -67,7 +67,11 @@ fn write_tensor(out: &mut String, t: &Tensor, precision: usize) {
         out.push_str("ended, ");
     }
     match &tracer.value {
-        Traced::Reverse { primal, .. } => write_tensor(out, primal, precision),
+        Traced::Reverse { primal: value, .. }
+        | Traced::Linear { primal: value, .. }
+        | Traced::Capture { value, .. } => {
+            write_tensor(out, value, precision);
+        }
         Traced::Forward { primal, tangent } => {
             write_tensor(out, primal, precision);
             out.push_str(", tangent ");

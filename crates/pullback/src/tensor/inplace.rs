@@ -62,8 +62,8 @@ fn set_part(x: &mut Tensor, value: &Tensor, cuts: &Cuts) -> Result<()> {
 
 /// [`set_part`] without a new value, where nobody else holds `x`; false, and nothing done, where that is impossible.
 ///
-/// A batched value and a value with a tangent are changed inside their tracer. A value of a reverse level never is: a
-/// node must be recorded.
+/// A batched value and a value with a tangent are changed inside their tracer. A value of a level that writes down what
+/// happens never is.
 fn set_in_place(x: &mut Tensor, value: &Tensor, cuts: &Cuts) -> Result<bool> {
     let tracer = match &mut x.0 {
         Repr::Array(array) => {
@@ -81,7 +81,7 @@ fn set_in_place(x: &mut Tensor, value: &Tensor, cuts: &Cuts) -> Result<bool> {
     let level = tracer.level.clone();
     let Some(tracer) = Arc::get_mut(tracer) else { return Ok(false) };
     match &mut tracer.value {
-        Traced::Reverse { .. } => return Ok(false),
+        Traced::Reverse { .. } | Traced::Linear { .. } | Traced::Capture { .. } => return Ok(false),
         Traced::Forward { primal, tangent } => {
             let (value, dvalue) = forward::unwrap(&level, value);
             let dvalue = match dvalue {
@@ -214,8 +214,10 @@ mod tests {
         match &x.0 {
             Repr::Array(_) => address(x),
             Repr::Tracer(tracer) => match &tracer.value {
-                Traced::Reverse { primal, .. } | Traced::Forward { primal, .. } => inner_address(primal),
-                Traced::Batch { value, .. } => inner_address(value),
+                Traced::Reverse { primal, .. } | Traced::Forward { primal, .. } | Traced::Linear { primal, .. } => {
+                    inner_address(primal)
+                }
+                Traced::Capture { value, .. } | Traced::Batch { value, .. } => inner_address(value),
             },
         }
     }

@@ -59,7 +59,10 @@ impl Tensor {
         match &self.0 {
             Repr::Array(array) => array.shape(),
             Repr::Tracer(tracer) => match &tracer.value {
-                Traced::Reverse { primal, .. } | Traced::Forward { primal, .. } => primal.shape(),
+                Traced::Reverse { primal, .. } | Traced::Forward { primal, .. } | Traced::Linear { primal, .. } => {
+                    primal.shape()
+                }
+                Traced::Capture { value, .. } => value.shape(),
                 Traced::Batch { shape, .. } => shape,
             },
         }
@@ -70,8 +73,10 @@ impl Tensor {
         match &self.0 {
             Repr::Array(array) => array.dtype(),
             Repr::Tracer(tracer) => match &tracer.value {
-                Traced::Reverse { primal, .. } | Traced::Forward { primal, .. } => primal.dtype(),
-                Traced::Batch { value, .. } => value.dtype(),
+                Traced::Reverse { primal, .. } | Traced::Forward { primal, .. } | Traced::Linear { primal, .. } => {
+                    primal.dtype()
+                }
+                Traced::Capture { value, .. } | Traced::Batch { value, .. } => value.dtype(),
             },
         }
     }
@@ -114,6 +119,14 @@ impl Tensor {
             (Repr::Array(a), Repr::Array(b)) => a.is_same(b),
             (Repr::Tracer(a), Repr::Tracer(b)) => Arc::ptr_eq(a, b),
             _ => false,
+        }
+    }
+
+    /// A number that no other value has while this one is held.
+    pub(crate) fn address(&self) -> usize {
+        match &self.0 {
+            Repr::Array(array) => array.address(),
+            Repr::Tracer(tracer) => Arc::as_ptr(tracer) as usize,
         }
     }
 

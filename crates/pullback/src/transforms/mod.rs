@@ -3,11 +3,13 @@
 mod grad;
 mod jacobian;
 mod jvp;
+mod linearize;
 mod vjp;
 mod vmap;
 
 pub use grad::{Grad, grad, value_and_grad};
 pub use jacobian::{hessian, jacfwd, jacrev};
 pub use jvp::jvp;
+pub use linearize::{Pushforward, linearize};
 pub use vjp::{Pullback, vjp};
 pub use vmap::{DimSpec, Vmap, vmap};

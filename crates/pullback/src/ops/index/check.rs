@@ -1,5 +1,7 @@
 //! Checks of index tensors, in the terms of the user, who sees one lane.
 
+use std::fmt;
+
 use smallvec::smallvec;
 
 use crate::error::bail;
@@ -28,6 +30,18 @@ struct CheckIndex {
     wanted: Wanted,
     /// The dims of the index that are lanes, outermost `vmap` first.
     lanes: Dims,
+}
+
+impl fmt::Debug for CheckIndex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let size = self.target.shape[self.dim];
+        let mut parts = f.debug_struct("CheckIndex");
+        match self.wanted {
+            Wanted::Elements => parts.field("below", &size),
+            Wanted::Starts(len) => parts.field("below", &size).field("len", &len),
+        };
+        parts.finish()
+    }
 }
 
 impl CheckIndex {
@@ -68,6 +82,9 @@ impl CheckIndex {
 impl Op for CheckIndex {
     fn name(&self) -> &str {
         self.op
+    }
+    fn parameters(&self) -> Option<&dyn fmt::Debug> {
+        Some(self)
     }
     fn is_differentiable(&self) -> bool {
         false

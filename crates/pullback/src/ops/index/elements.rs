@@ -1,5 +1,7 @@
 //! Single elements along a dimension at the places of an index.
 
+use std::fmt;
+
 use smallvec::smallvec;
 
 use super::check::{Wanted, check_index, check_index_dtype, check_number, check_src_dtype};
@@ -129,7 +131,7 @@ ops! { OPS;
 
 /// Elements of the first input along `dim` at the places of the second; only the last of several that name one place
 /// if `last`.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Gather {
     dim: usize,
     last: bool,
@@ -144,6 +146,9 @@ impl Gather {
 impl Op for Gather {
     fn name(&self) -> &str {
         "gather"
+    }
+    fn parameters(&self) -> Option<&dyn fmt::Debug> {
+        Some(self)
     }
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
         let (x, index) = (inputs[0].concrete(), inputs[1].concrete());
@@ -227,7 +232,7 @@ fn take_along_dim(x: &Tensor, index: &Tensor, dim: isize) -> Result<Tensor> {
 
 /// Elements of the third input, written or added to the first along `dim` at the places of the second; index and
 /// source have one shape.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Scatter {
     pub(super) dim: usize,
     pub(super) add: bool,
@@ -248,6 +253,9 @@ struct ScatterShapes {
 impl Op for Scatter {
     fn name(&self) -> &str {
         if self.add { "scatter_add" } else { "scatter" }
+    }
+    fn parameters(&self) -> Option<&dyn fmt::Debug> {
+        Some(self)
     }
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
         let [x, index, src]: [&Array; 3] = std::array::from_fn(|k| inputs[k].concrete());

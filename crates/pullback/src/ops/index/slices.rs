@@ -1,5 +1,7 @@
 //! Whole slices along a dimension at the places of an index.
 
+use std::fmt;
+
 use smallvec::smallvec;
 
 use super::check::{Wanted, check_index, check_index_dtype, check_number, check_src_dtype};
@@ -131,7 +133,7 @@ ops! { OPS;
 
 /// Slices of the first input along `dim`, at the places of the second. The first `batch` dims of both are the same
 /// ones, each with an index of its own.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct IndexSelect {
     batch: usize,
     dim: usize,
@@ -146,6 +148,9 @@ impl IndexSelect {
 impl Op for IndexSelect {
     fn name(&self) -> &str {
         "index_select"
+    }
+    fn parameters(&self) -> Option<&dyn fmt::Debug> {
+        Some(self)
     }
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
         let out = gather::index_select(inputs[0].concrete(), self.batch, self.dim, inputs[1].concrete())?;
@@ -195,7 +200,7 @@ fn index_select(x: &Tensor, dim: isize, index: &Tensor) -> Result<Tensor> {
 }
 
 /// The transpose of [`IndexSelect`]: slices of the third input are added to the first.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct IndexAdd {
     batch: usize,
     dim: usize,
@@ -210,6 +215,9 @@ impl IndexAdd {
 impl Op for IndexAdd {
     fn name(&self) -> &str {
         "index_add"
+    }
+    fn parameters(&self) -> Option<&dyn fmt::Debug> {
+        Some(self)
     }
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
         let [x, index, src]: [&Array; 3] = std::array::from_fn(|k| inputs[k].concrete());

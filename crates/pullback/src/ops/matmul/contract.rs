@@ -4,6 +4,8 @@
 //! the result exchanged, and lanes of a `vmap` are one more label. So a batch that only one operand has is summed over
 //! inside one product, and an operand without lanes is never repeated.
 
+use std::fmt;
+
 use smallvec::{SmallVec, smallvec};
 
 use crate::array::Array;
@@ -139,9 +141,41 @@ impl Contract {
     }
 }
 
+/// The equation as `einsum` takes it, with labels named in order.
+impl fmt::Debug for Contract {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut seen = Labels::new();
+        let mut write = |separator: &str, labels: &[u8]| {
+            f.write_str(separator)?;
+            for label in labels {
+                let known = seen.iter().position(|l| l == label);
+                let place = known.unwrap_or(seen.len());
+                if known.is_none() {
+                    seen.push(*label);
+                }
+                match u8::try_from(place) {
+                    Ok(place) if place < 26 => write!(f, "{}", char::from(b'a' + place))?,
+                    _ => write!(f, "({place})")?,
+                }
+            }
+            Ok(())
+        };
+        write("", &self.lhs)?;
+        write(",", &self.rhs)?;
+        if let Some(bias) = &self.bias {
+            write(",", bias)?;
+        }
+        write("->", &self.out)
+    }
+}
+
 impl Op for Contract {
     fn name(&self) -> &str {
         self.name
+    }
+
+    fn parameters(&self) -> Option<&dyn fmt::Debug> {
+        Some(self)
     }
 
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {

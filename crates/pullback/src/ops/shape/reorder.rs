@@ -150,7 +150,7 @@ ops! { OPS;
         { samples: roll_samples, errors: roll_errors };
 }
 
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 struct Permute(Dims);
 
 impl Linear for Permute {
@@ -241,7 +241,7 @@ fn movedim(x: &Tensor, source: &[isize], destination: &[isize]) -> Result<Tensor
 }
 
 /// Reverses the elements along some dimensions.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 struct Flip(Dims);
 
 impl Linear for Flip {
@@ -273,7 +273,7 @@ fn flip(x: &Tensor, dims: &[isize]) -> Result<Tensor> {
 }
 
 /// Moves the elements along a dimension on by some places, fewer than there are.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 struct Roll {
     dim: usize,
     shift: usize,

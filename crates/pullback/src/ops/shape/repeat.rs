@@ -79,7 +79,7 @@ ops! { OPS;
 }
 
 /// Repeats dimensions of size 1; the rank stays.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 struct Expand(Shape);
 
 impl Linear for Expand {

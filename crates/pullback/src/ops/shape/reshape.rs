@@ -138,7 +138,7 @@ ops! { OPS;
         { samples: unflatten_samples, errors: unflatten_errors };
 }
 
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 struct Reshape(Shape);
 
 impl Linear for Reshape {

@@ -89,7 +89,7 @@ ops! { OPS;
 }
 
 /// Elements `start, start + step, …` along a dimension.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 struct Slice {
     dim: usize,
     start: usize,
@@ -117,7 +117,7 @@ pub(crate) fn slice(x: &Tensor, dim: usize, start: usize, len: usize, step: isiz
 }
 
 /// One place along a dimension, which is dropped.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 struct Select {
     dim: usize,
     index: usize,

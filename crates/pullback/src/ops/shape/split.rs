@@ -1,5 +1,7 @@
 //! A tensor cut into several along a dimension.
 
+use std::fmt;
+
 use smallvec::{SmallVec, smallvec};
 
 use super::{behind, zeros};
@@ -109,7 +111,7 @@ ops! { OPS;
 }
 
 /// Cuts a tensor into parts along a dimension. One operation, so that its transpose is one concatenation.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 struct Split {
     dim: usize,
     sizes: SmallVec<[usize; 4]>,
@@ -129,6 +131,9 @@ impl Split {
 impl Op for Split {
     fn name(&self) -> &str {
         if self.keep { "split" } else { "unbind" }
+    }
+    fn parameters(&self) -> Option<&dyn fmt::Debug> {
+        Some(self)
     }
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
         let x = inputs[0].concrete();

@@ -1,6 +1,8 @@
 //! Views that look at some elements of a tensor, none of them twice, and their transposes, which put elements at
 //! their places in zeros.
 
+use std::fmt;
+
 use crate::array::Array;
 use crate::kernels::place::place;
 use crate::ops::family::{Linear, linear};
@@ -8,7 +10,7 @@ use crate::shape::{Shape, with_dim};
 use crate::{Result, Tensor};
 
 /// A view.
-pub(in crate::ops) trait View: Clone + Send + Sync + 'static {
+pub(in crate::ops) trait View: Clone + fmt::Debug + Send + Sync + 'static {
     const NAME: &'static str;
     /// The name of the transpose.
     const BACK: &'static str;
@@ -21,7 +23,7 @@ pub(in crate::ops) trait View: Clone + Send + Sync + 'static {
 }
 
 /// A [`View`] as a function.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(in crate::ops) struct ViewOp<V>(pub(in crate::ops) V);
 
 impl<V: View> Linear for ViewOp<V> {
@@ -42,7 +44,7 @@ impl<V: View> Linear for ViewOp<V> {
 }
 
 /// Zeros of `shape` with the elements where `view` looks.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(in crate::ops) struct Placed<V> {
     pub(in crate::ops) view: V,
     pub(in crate::ops) shape: Shape,

@@ -235,7 +235,7 @@ impl Slope for Bell {
     }
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct LeakyRelu {
     negative_slope: f64,
 }
@@ -271,7 +271,7 @@ fn leaky_relu_kinks() -> Vec<Kink> {
     kinks_with(&[(0.0, 0.1), (-0.0, 0.1)], |x| x.leaky_relu(0.1))
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Elu {
     alpha: f64,
 }

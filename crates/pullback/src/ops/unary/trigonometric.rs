@@ -432,7 +432,7 @@ fn sin_cos_pi<T: Float>(x: T) -> (T, T) {
 
 /// A derivative of [`Sinc`] of order 1 or higher, as a function of its own: quotients by `x` would lose all digits near
 /// 0, and the more the higher the order.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct SincDerivative(u32);
 
 impl UnaryWith for SincDerivative {
