@@ -159,7 +159,8 @@ pub use ops::{Reduction, cat, einsum, stack};
 pub use shape::{Shape, TensorType};
 pub use tensor::{Ellipsis, IndexBound, IndexItem, Indices, NewAxis, Operand, Tensor, s};
 pub use transforms::{
-    DimSpec, Grad, Pullback, Pushforward, Vmap, grad, hessian, jacfwd, jacrev, jvp, linearize, value_and_grad, vjp, vmap,
+    DimSpec, Grad, Pullback, Pushforward, Vmap, grad, hessian, jacfwd, jacrev, jvp, linearize, value_and_grad, vjp,
+    vmap,
 };
 pub use tree::{Leaf, Static, Tree, stack_trees, unstack_trees};
 

@@ -1,10 +1,12 @@
 //! Views: other shapes and strides over the same elements, never a copy.
 
+use std::fmt;
+
 use super::{Array, Inner, copy_of};
 use crate::shape::{Shape, Strides, contiguous_strides, numel};
 
 /// What a part of an array takes of one dimension: `len` elements from `start` in steps of `step`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Cut {
     /// 0 if there are no elements.
     pub(crate) start: usize,
@@ -13,6 +15,18 @@ pub(crate) struct Cut {
     pub(crate) step: isize,
     /// False if the dimension, of which one element is taken, is dropped.
     pub(crate) keep: bool,
+}
+
+/// As an index is written in Python.
+impl fmt::Debug for Cut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let end = self.start as isize + self.len as isize * self.step;
+        match self {
+            Cut { keep: false, start, .. } => write!(f, "{start}"),
+            Cut { step: 1, start, .. } => write!(f, "{start}:{end}"),
+            Cut { step, start, .. } => write!(f, "{start}:{end}:{step}"),
+        }
+    }
 }
 
 impl Cut {

@@ -70,7 +70,8 @@ impl<A: Tree, O: Tree, F: Fn(&A) -> Result<O>> Cached<A, O, F> {
 
     /// The graph that a call with these arguments would use, if there is one.
     pub fn graph(&self, arguments: &A) -> Option<Graph<A, O>> {
-        let fits = |graph: &Graph<A, O>| matches!(graph.content.signature.differences(arguments), Ok(d) if d.is_empty());
+        let fits =
+            |graph: &Graph<A, O>| matches!(graph.content.signature.differences(arguments), Ok(d) if d.is_empty());
         let state = self.lock();
         state.graphs.iter().map(|(_, graph)| graph).find(|graph| fits(graph)).cloned()
     }
@@ -113,7 +114,9 @@ impl<A: Tree, O: Tree> State<A, O> {
                 let when = if number == 1 { "the first call" } else { "no graph is kept" };
                 format!("trace {number}: {when}, with ({})", types.join(", "))
             }
-            Some((_, found)) if found.is_empty() => format!("trace {number}: another thread captured it at the same time"),
+            Some((_, found)) if found.is_empty() => {
+                format!("trace {number}: another thread captured it at the same time")
+            }
             Some((k, found)) => {
                 let reasons: Vec<String> = found.iter().map(ToString::to_string).collect();
                 format!("trace {number}: {} as in trace {k}", reasons.join("; "))

@@ -3,11 +3,11 @@
 use std::fmt::{self, Write as _};
 
 use super::program::Program;
-use crate::Tensor;
 use crate::dtype::Element;
 use crate::interp::capture::{Call, Source};
 use crate::kernels::copy::any_dtype;
 use crate::tensor::Repr;
+use crate::{DType, Tensor};
 
 /// The whole graph.
 pub(super) fn listing(program: &Program) -> String {
@@ -18,17 +18,15 @@ pub(super) fn listing(program: &Program) -> String {
         put(&mut out, format_args!("{separator}{}: {}", names.variable(v), program.types[v as usize]));
     }
     out.push(')');
-    let captured: Vec<String> = (0..program.constants.len() as u32).filter_map(|c| names.captured(program, c)).collect();
+    let captured: Vec<String> =
+        (0..program.constants.len() as u32).filter_map(|c| names.captured(program, c)).collect();
     if !captured.is_empty() {
         put(&mut out, format_args!(" captured({})", captured.join(", ")));
     }
     out.push_str(" {\n");
     for (call, unused) in program.calls.iter().zip(program.unused()) {
-        let outputs: Vec<String> = call
-            .outputs
-            .iter()
-            .map(|&v| format!("{}: {}", names.variable(v), program.types[v as usize]))
-            .collect();
+        let outputs: Vec<String> =
+            call.outputs.iter().map(|&v| format!("{}: {}", names.variable(v), program.types[v as usize])).collect();
         let note = if unused { " // unused" } else { "" };
         put(&mut out, format_args!("    {} = {}{note}\n", tuple(&outputs), names.call(call)));
     }
@@ -145,7 +143,7 @@ fn letters(mut n: usize, first: u8) -> String {
     }
 }
 
-/// A number as it stands in code.
+/// A number as it stands in code, or one that fills a tensor.
 fn literal(t: &Tensor) -> String {
     fn show<T: Element>(x: T) -> String {
         match T::DTYPE.is_float() {
@@ -153,11 +151,12 @@ fn literal(t: &Tensor) -> String {
             false => x.to_string(),
         }
     }
-    match t.array() {
-        Some(array) if t.dtype() == crate::DType::F32 => format!("{:?}", array.first::<f32>()),
+    let number = match t.array() {
+        Some(array) if t.dtype() == DType::F32 => format!("{:?}", array.first::<f32>()),
         Some(array) => any_dtype!(t.dtype(), T => show(array.first::<T>())),
         None => t.ty().to_string(),
-    }
+    };
+    if t.rank() == 0 { number } else { format!("full({number})") }
 }
 
 #[cfg(test)]
@@ -178,7 +177,8 @@ mod tests {
             ("Powi(3)", "3"),
             ("Unit", ""),
             ("", ""),
-            ("Read([Cut { start: 0 }])", "[Cut { start: 0 }]"),
+            ("Read([0:2, 1])", "0:2, 1"),
+            ("Sizes([[1], [2]])", "[[1], [2]]"),
             ("ab,bc->ac", "ab,bc->ac"),
         ];
         for (debug, want) in cases {

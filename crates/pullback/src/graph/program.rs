@@ -2,10 +2,12 @@
 
 use smallvec::SmallVec;
 
+use crate::array::Array;
 use crate::error::bail;
 use crate::function::Outs;
-use crate::interp::capture::{Call, Record, Source, Variable};
 use crate::interp::bind;
+use crate::interp::capture::{Call, Record, Source, Variable};
+use crate::kernels::copy::any_dtype;
 use crate::tensor::Repr;
 use crate::{Result, Tensor, TensorType};
 
@@ -13,8 +15,15 @@ use crate::{Result, Tensor, TensorType};
 #[derive(Clone)]
 pub(super) struct Constant {
     pub(super) value: Tensor,
-    /// A number that was written in the code of the function: a 0-d tensor that nobody else holds.
+    /// A number that the function made, once or many times, and that nobody else holds: as written in its code.
     pub(super) is_literal: bool,
+}
+
+impl Constant {
+    fn new(value: Tensor) -> Constant {
+        let is_literal = value.array().is_some_and(|a| a.is_unique() && is_uniform(a));
+        Constant { value, is_literal }
+    }
 }
 
 /// A list of calls, each of which reads what stands before it.
@@ -36,9 +45,7 @@ impl Program {
     pub(super) fn new(record: Record, arguments: usize, results: Vec<Source>, keep_unused: bool) -> Program {
         let Record { types, calls, constants, .. } = record;
         let used = used(&types, &calls, &results);
-        let kept = |call: &&Call| {
-            keep_unused || call.op.has_effect() || call.outputs.iter().any(|&v| used[v as usize])
-        };
+        let kept = |call: &&Call| keep_unused || call.op.has_effect() || call.outputs.iter().any(|&v| used[v as usize]);
         let calls: Vec<Call> = calls.iter().filter(kept).cloned().collect();
         // What is left is numbered anew.
         let mut variables: Vec<Option<Variable>> = vec![None; types.len()];
@@ -68,12 +75,7 @@ impl Program {
         let results: Vec<Source> = results.into_iter().map(rename).collect();
         let mut constants: Vec<Option<Tensor>> = constants.into_iter().map(Some).collect();
         let held = held.into_iter().filter_map(|c| constants[c as usize].take());
-        let constants = held
-            .map(|value| {
-                let is_literal = value.array().is_some_and(|a| a.rank() == 0 && a.is_unique());
-                Constant { value, is_literal }
-            })
-            .collect();
+        let constants = held.map(Constant::new).collect();
         let mut program = Program { arguments, types: named, constants, calls, results, last: Vec::new() };
         program.last = program.last_uses();
         program
@@ -178,6 +180,16 @@ impl Program {
             Repr::Array(_) => None,
         })
     }
+}
+
+/// True if all elements are equal, of which there is at least one.
+fn is_uniform(array: &Array) -> bool {
+    let repeats = array.shape().iter().zip(array.strides()).all(|(&n, &stride)| n == 1 || stride == 0);
+    array.numel() > 0
+        && (repeats
+            || any_dtype!(array.dtype(), T => {
+                array.as_slice::<T>().is_some_and(|all| all.iter().all(|x| *x == all[0]))
+            }))
 }
 
 /// Which variables a result depends on.

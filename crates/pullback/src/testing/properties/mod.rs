@@ -2,6 +2,7 @@
 
 mod batching;
 mod derivatives;
+mod graphs;
 mod layouts;
 mod values;
 
@@ -100,6 +101,11 @@ table! {
         "second derivatives agree in all four nestings and with differences" DERIVATIVES ALIKE second_order;
         "third derivatives agree in all eight nestings and with differences" DERIVATIVES ALIKE third_order;
     }
+    graphs ALONE {
+        "a graph that was captured gives what the call gives" CALLS ALIKE capture_replays;
+        "derivatives of a graph, and graphs of derivatives, give what the derivatives give" DERIVATIVES ALIKE capture_replays_derivatives;
+        "pushing tangents through a linearized call gives what forward mode gives" DERIVATIVES ALIKE linearize_is_jvp;
+    }
     batching LANES {
         "`vmap` gives what a loop over the lanes gives" CALLS ALIKE vmap_is_loop;
         "and with the dtypes of the loop when the inputs have several" CALLS MIXED vmap_keeps_dtypes;
@@ -110,6 +116,9 @@ table! {
         "forward mode through `vmap` gives the tangents of the lanes" DERIVATIVES ALIKE jvp_of_vmap;
         "`vmap` of second derivatives gives what a loop gives, in all four nestings" DERIVATIVES ALIKE vmap_of_second_order;
         "derivatives through `vmap` of reverse mode are those of the lanes" DERIVATIVES ALIKE grad_of_vmap_of_grad;
+    }
+    graphs LANES {
+        "`vmap` of a graph, and graphs of `vmap`, give what `vmap` gives" CALLS ALIKE capture_replays_under_vmap;
     }
 }
 
