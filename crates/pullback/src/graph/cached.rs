@@ -104,7 +104,7 @@ impl<A: Tree, O: Tree> State<A, O> {
         let mut best: Option<(usize, Vec<Difference>)> = None;
         for (k, known) in &self.graphs {
             let found = known.content.signature.differences(arguments)?;
-            if best.as_ref().is_none_or(|(_, b)| found.len() <= b.len()) {
+            if best.as_ref().is_none_or(|(_, b)| weight(&found) <= weight(b)) {
                 best = Some((*k, found));
             }
         }
@@ -131,6 +131,11 @@ impl<A: Tree, O: Tree> State<A, O> {
         self.log.push(line);
         Ok(())
     }
+}
+
+/// How different arguments are: another structure is more than any number of other types.
+fn weight(differences: &[Difference]) -> (bool, usize) {
+    (differences.iter().any(|d| matches!(d, Difference::Structure { .. })), differences.len())
 }
 
 impl fmt::Display for Difference {

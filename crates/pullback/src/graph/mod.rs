@@ -180,13 +180,15 @@ impl Capture {
         })?;
         let out = f(&wrapped)?;
         drop(wrapped);
-        let mut results = Vec::new();
-        let value = try_map(&out, &mut |t| {
+        let (mut values, mut sources) = (Vec::new(), Vec::new());
+        for t in leaves(&out) {
             check_alive(t, "result")?;
             let (value, source) = record::output(open.level(), t);
-            results.push(source);
-            Ok(value)
-        })?;
+            // Values from outside are taken from the graph again: whether anybody else holds them tells something.
+            values.push(matches!(source, record::Source::Variable(_)).then_some(value));
+            sources.push(source);
+        }
+        let results = out.map(&mut |_| ());
         drop(out);
         let record = record::finish(open.level());
         drop(open);
@@ -195,14 +197,19 @@ impl Capture {
                 the graph"; help = "draw from the generator itself, or take the key outside and let the function capture \
                 it");
         }
-        let program = Program::new(record, signature.types.len(), results, self.keep_unused);
+        let program = Program::new(record, signature.types.len(), sources, self.keep_unused);
         if self.closed
             && let Some(constant) = program.constants.iter().find(|c| !c.is_literal)
         {
             bail!(Value, "the graph must depend on its arguments only, got a tensor from outside, {}", constant.value.ty();
                 help = "pass it to the function as an argument");
         }
-        let results = value.map(&mut |_| ());
+        let mut values = values.into_iter().zip(&program.results);
+        let value = O::from_mapped(&results, &mut |()| match values.next() {
+            Some((Some(value), _)) => value,
+            Some((None, &source)) => program.constant(source).clone(),
+            None => unreachable!("a value for every place"),
+        });
         Ok((value, Graph { content: Arc::new(Content { signature, program }), results, arguments: PhantomData }))
     }
 }

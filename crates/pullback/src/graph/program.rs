@@ -113,6 +113,14 @@ impl Program {
         self.calls.iter().map(|call| !call.outputs.iter().any(|&v| used[v as usize])).collect()
     }
 
+    /// A value from outside.
+    pub(super) fn constant(&self, source: Source) -> &Tensor {
+        match source {
+            Source::Constant(c) => &self.constants[c as usize].value,
+            Source::Variable(_) => unreachable!("a variable has no value of its own"),
+        }
+    }
+
     /// The type of what a call refers to.
     pub(super) fn type_of(&self, source: Source) -> TensorType {
         match source {

@@ -1,43 +1,38 @@
-use pullback::*;
-#[test]
-fn scratch() -> Result<()> {
-    let f = |x: &Tensor| x.mul(x)?.sin()?.mul(2.0)?.sum();
-    let x = Tensor::from([1.0, 2.0]);
-    println!("{}", capture(f)(&x)?);
-    println!("{}", capture(grad(f))(&x)?);
-    println!("{}", capture(vmap(grad(f)))(&x.unsqueeze(0)?)?);
-    println!("{}", capture(hessian(f))(&x)?);
-    let g = capture(hessian(f))(&x)?;
-    g.verify()?;
-    println!("{} {}", g.call(&x)?, hessian(f)(&x)?);
-    let w = Tensor::from([[1.0, 2.0], [3.0, 4.0]]);
-    let gen1 = random::Generator::new(3);
-    let h = |x: &Tensor| w.matmul(x)?.softmax(0)?.reshape(&[2, 1])?.add(gen1.normal(&[2], DType::F64)?)?.sort(0, false);
-    let g = capture(h)(&x)?;
-    println!("{g}");
-    g.verify()?;
-    println!("{:?} {:?}", g.call(&x)?, g.call(&x)?);
-    let e = capture(|x: &Tensor| {
-        x.item::<f64>()?;
-        Ok(x.clone())
-    })(&Tensor::from(1.0))
-    .unwrap_err();
-    println!("{e}");
-    Ok(())
+//! Graphs that are captured, and functions that are linearized: what they give, print, refuse and keep.
+
+mod cached;
+mod failures;
+mod functions;
+mod linearize;
+mod nests;
+mod picture;
+mod printing;
+mod random;
+mod replay;
+mod values;
+
+use pullback::{Result, Tensor};
+
+pub fn values(t: &Tensor) -> Vec<f64> {
+    t.to_vec::<f64>().expect("an f64 tensor")
 }
-#[test]
-fn pic() -> Result<()> {
-    let f = |(w, x): &(Tensor, Tensor)| (w * x).sin()?.sum();
-    let x = (Tensor::from([1.0, 2.0]), Tensor::from([1.0, 2.0]));
-    std::fs::write("/tmp/a.svg", capture(grad(f))(&x)?.to_svg()).unwrap();
-    println!("{}", capture(grad(f))(&x)?);
-    let g = random::Generator::new(1);
-    let big = |(w, b, x): &(Tensor, Tensor, Tensor)| {
-        let h = x.matmul(w)?.add(b)?.tanh()?;
-        let h = h.matmul(w)?.add(b)?.softmax(1)?.add(g.normal(&[2, 2], DType::F64)?)?;
-        h.log_softmax(1)?.mul(h.square()?)?.mean()
-    };
-    let x = (Tensor::from([[1.0, 2.0], [2.0, 3.0]]), Tensor::from([1.0, 2.0]), Tensor::from([[1.0, 2.0], [2.0, 3.0]]));
-    std::fs::write("/tmp/b.svg", capture(grad(big))(&x)?.to_svg()).unwrap();
-    Ok(())
+
+pub fn value(t: &Tensor) -> f64 {
+    t.item::<f64>().expect("a 0-d f64 tensor")
+}
+
+/// Equal up to 1e-12 of the size of each number (of 1 for small ones).
+#[track_caller]
+pub fn close(got: &[f64], want: &[f64]) {
+    let near = got.iter().zip(want).all(|(g, w)| (g - w).abs() <= 1e-12 * w.abs().max(1.0));
+    assert!(got.len() == want.len() && near, "got {got:?}, want {want:?}");
+}
+
+/// The error that should have come.
+#[track_caller]
+pub fn refused<T>(result: Result<T>) -> pullback::Error {
+    match result {
+        Ok(_) => panic!("expected an error"),
+        Err(e) => e,
+    }
 }
