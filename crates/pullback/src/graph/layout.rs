@@ -8,10 +8,14 @@ pub(super) struct Item {
     pub(super) hangs: bool,
 }
 
-/// The centers of the boxes, and the points that each arrow passes on its way.
+/// Where things lie.
 pub(super) struct Layout {
+    /// The centers of the boxes.
     pub(super) centers: Vec<(f64, f64)>,
-    pub(super) bends: Vec<Vec<(f64, f64)>>,
+    /// For each box, the points of a line that leads down from it to where arrows branch off.
+    pub(super) trunks: Vec<Vec<(f64, f64)>>,
+    /// Where each arrow branches off; at the box itself if nowhere.
+    pub(super) branches: Vec<Option<(f64, f64)>>,
     pub(super) width: f64,
     pub(super) height: f64,
 }
@@ -19,12 +23,12 @@ pub(super) struct Layout {
 /// The space between boxes, and between layers.
 const GAP: f64 = 22.0;
 const LAYER_GAP: f64 = 36.0;
-/// The width that a passing arrow takes up.
+/// The width that a passing trunk takes up.
 const THREAD: f64 = 10.0;
 /// How often the order, and then the positions, are improved.
 const SWEEPS: usize = 12;
 
-/// A box, or a place where an arrow passes a layer.
+/// A box, or a place where a trunk passes a layer.
 struct Place {
     width: f64,
     above: Vec<usize>,
@@ -40,21 +44,24 @@ pub(super) fn layout(items: &[Item], arrows: &[(usize, usize)]) -> Layout {
     for (k, &layer) in layer_of.iter().enumerate() {
         layers[layer].push(k);
     }
-    // Arrows become chains of neighbours.
-    let mut chains = Vec::new();
+    // Long arrows pass a place in each layer, which those from one box share.
+    let mut trunks: Vec<Vec<usize>> = vec![Vec::new(); items.len()];
+    let mut branches = Vec::new();
     for &(from, to) in arrows {
-        let mut chain = vec![from];
-        for layer in &mut layers[layer_of[from] + 1..layer_of[to].max(layer_of[from] + 1)] {
-            layer.push(places.len());
-            chain.push(places.len());
-            places.push(Place { width: THREAD, above: Vec::new(), below: Vec::new() });
+        let passed = layer_of[to] - layer_of[from] - 1;
+        while trunks[from].len() < passed {
+            let before = trunks[from].last().copied().unwrap_or(from);
+            let place = places.len();
+            layers[layer_of[from] + 1 + trunks[from].len()].push(place);
+            places[before].below.push(place);
+            places.push(Place { width: THREAD, above: vec![before], below: Vec::new() });
+            trunks[from].push(place);
         }
-        chain.push(to);
-        for pair in chain.windows(2) {
-            places[pair[0]].below.push(pair[1]);
-            places[pair[1]].above.push(pair[0]);
-        }
-        chains.push(chain);
+        let branch = passed.checked_sub(1).map(|k| trunks[from][k]);
+        let before = branch.unwrap_or(from);
+        places[before].below.push(to);
+        places[to].above.push(before);
+        branches.push(branch);
     }
     order(&places, &mut layers);
     let x = columns(&places, &layers);
@@ -72,7 +79,8 @@ pub(super) fn layout(items: &[Item], arrows: &[(usize, usize)]) -> Layout {
     let point = |p: usize| (x[p] - left, y[p]);
     Layout {
         centers: (0..items.len()).map(point).collect(),
-        bends: chains.iter().map(|chain| chain[1..chain.len() - 1].iter().map(|&p| point(p)).collect()).collect(),
+        trunks: trunks.iter().map(|trunk| trunk.iter().map(|&p| point(p)).collect()).collect(),
+        branches: branches.iter().map(|branch| branch.map(point)).collect(),
         width: (right - left).max(0.0),
         height: (top - LAYER_GAP).max(0.0),
     }
@@ -247,12 +255,16 @@ mod tests {
         let arrows = [(0, 2), (1, 3), (2, 3), (0, 4), (3, 4), (2, 5), (5, 6), (4, 7), (6, 7), (0, 7), (7, 8)];
         let found = layout(&items, &arrows);
         for (k, &(from, to)) in arrows.iter().enumerate() {
-            let mut y = found.centers[from].1;
-            for (_, next) in found.bends[k].iter().chain([&found.centers[to]]) {
-                assert!(*next > y, "arrow {k}");
-                y = *next;
-            }
+            let start = found.branches[k].unwrap_or(found.centers[from]);
+            assert!(start.1 < found.centers[to].1, "arrow {k}");
+            assert!(found.branches[k].is_none_or(|branch| found.trunks[from].contains(&branch)));
         }
+        for (k, trunk) in found.trunks.iter().enumerate() {
+            let y: Vec<f64> = [found.centers[k]].iter().chain(trunk).map(|p| p.1).collect();
+            assert!(y.is_sorted_by(|a, b| a < b), "trunk {k}");
+        }
+        // Four arrows lead from the first box, and share their way.
+        assert_eq!(found.trunks.iter().map(Vec::len).collect::<Vec<_>>()[0], 3);
         for a in 0..items.len() {
             let ((x, y), half) = (found.centers[a], items[a].width / 2.0);
             assert!(x - half > -1e-9 && x + half < found.width + 1e-9 && y < found.height);

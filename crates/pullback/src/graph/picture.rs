@@ -78,8 +78,11 @@ pub(super) fn svg(program: &Program) -> String {
              height=\"100%\"/>\n<g transform=\"translate({MARGIN} {MARGIN})\">\n"
         ),
     );
-    for (arrow, bends) in arrows.iter().zip(&places.bends) {
-        draw_arrow(&mut out, &items, &places, *arrow, bends);
+    for ((item, center), trunk) in items.iter().zip(&places.centers).zip(&places.trunks) {
+        draw_trunk(&mut out, item, *center, trunk);
+    }
+    for (arrow, branch) in arrows.iter().zip(&places.branches) {
+        draw_arrow(&mut out, &items, &places, *arrow, *branch);
     }
     for ((node, item), center) in nodes.iter().zip(&items).zip(&places.centers) {
         draw_box(&mut out, node, item, *center);
@@ -137,21 +140,43 @@ fn boxes(program: &Program) -> (Vec<Node>, Vec<(usize, usize)>) {
     (nodes, arrows)
 }
 
-/// From the lower edge of one box to the upper edge of another, through the bends.
-fn draw_arrow(out: &mut String, items: &[Item], places: &Layout, (from, to): (usize, usize), bends: &[(f64, f64)]) {
-    let ((x, y), (end, below)) = (places.centers[from], places.centers[to]);
-    // Arrows into a wide box end side by side, below where they come from.
-    let reach = (items[to].width / 2.0 - 12.0).max(0.0);
-    let start_of_last = bends.last().map_or(x, |b| b.0);
-    let target = (end + (start_of_last - end).clamp(-reach, reach) * 0.6, below - items[to].height / 2.0);
-    let (mut x, mut y) = (x, y + items[from].height / 2.0);
-    put(out, format_args!("<path marker-end=\"url(#tip)\" d=\"M{x:.1} {y:.1}"));
-    for &(next, down) in bends.iter().chain([&target]) {
-        let middle = (y + down) / 2.0;
-        put(out, format_args!("C{x:.1} {middle:.1} {next:.1} {middle:.1} {next:.1} {down:.1}"));
-        (x, y) = (next, down);
+/// The line that arrows from a box share, down to where the last one branches off.
+fn draw_trunk(out: &mut String, item: &Item, (x, y): (f64, f64), trunk: &[(f64, f64)]) {
+    if trunk.is_empty() {
+        return;
+    }
+    let mut at = (x, y + item.height / 2.0);
+    put(out, format_args!("<path d=\"M{:.1} {:.1}", at.0, at.1));
+    for &next in trunk {
+        curve(out, at, next);
+        at = next;
     }
     out.push_str("\"/>\n");
+}
+
+/// From where it branches off, or the lower edge of a box, to the upper edge of another box.
+fn draw_arrow(
+    out: &mut String,
+    items: &[Item],
+    places: &Layout,
+    (from, to): (usize, usize),
+    branch: Option<(f64, f64)>,
+) {
+    let (x, y) = places.centers[from];
+    let start = branch.unwrap_or((x, y + items[from].height / 2.0));
+    let (end, below) = places.centers[to];
+    // Arrows into a wide box end side by side, below where they come from.
+    let reach = (items[to].width / 2.0 - 12.0).max(0.0);
+    let target = (end + (start.0 - end).clamp(-reach, reach) * 0.6, below - items[to].height / 2.0);
+    put(out, format_args!("<path marker-end=\"url(#tip)\" d=\"M{:.1} {:.1}", start.0, start.1));
+    curve(out, start, target);
+    out.push_str("\"/>\n");
+}
+
+/// A piece of a line that leaves and arrives going down.
+fn curve(out: &mut String, (x, y): (f64, f64), (next, down): (f64, f64)) {
+    let middle = (y + down) / 2.0;
+    put(out, format_args!("C{x:.1} {middle:.1} {next:.1} {middle:.1} {next:.1} {down:.1}"));
 }
 
 fn draw_box(out: &mut String, node: &Node, item: &Item, (x, y): (f64, f64)) {

@@ -53,10 +53,15 @@ ops! { OPS;
     fn detach(&self) -> Result<Tensor> = detach { samples: detach_samples };
 }
 
-#[derive(Debug)]
 struct Cast {
     from: DType,
     to: DType,
+}
+
+impl fmt::Debug for Cast {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.to, f)
+    }
 }
 
 fn to_dtype(x: &Tensor, dtype: DType) -> Result<Tensor> {

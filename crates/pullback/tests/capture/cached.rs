@@ -90,7 +90,10 @@ fn c149_the_report_names_every_reason() -> Result<()> {
     let report = cached.report();
     let lines: Vec<&str> = report.lines().collect();
     assert_eq!(lines[1], "trace 2: a static part is 3 (usize), not 2 (usize) as in trace 1");
-    assert!(lines[2].starts_with("trace 3: the arguments are ([tensor, tensor], static, none), not ([tensor], "), "{report}");
+    assert!(
+        lines[2].starts_with("trace 3: the arguments are ([tensor, tensor], static, none), not ([tensor], "),
+        "{report}"
+    );
     assert!(lines[3].starts_with("trace 4: the arguments are ([tensor], static, tensor), not "), "{report}");
     assert_eq!(
         lines[4],

@@ -46,7 +46,10 @@ fn reading_data_says_what_to_do() {
         let e = f(read);
         assert_eq!(e.kind(), ErrorKind::ConcreteValueNeeded);
         let text = e.to_string();
-        assert!(text.contains(&format!("{op}: the value is a variable of a graph that `capture` writes down (")), "{text}");
+        assert!(
+            text.contains(&format!("{op}: the value is a variable of a graph that `capture` writes down (")),
+            "{text}"
+        );
         assert!(text.contains("help: use tensor operations such as `where_`"), "{text}");
     }
     // Values of transforms outside may be read as before, and so may what does not depend on an argument.

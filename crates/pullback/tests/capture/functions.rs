@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use pullback::function::{ArrayMut, ArrayRef, rules};
 use pullback::{
-    Context, Cotangent, Dims, ErrorKind, Function, Opaque, OpaqueFunction, Result, Tangent, Tensor, TensorType, VmapInfo,
-    capture, custom_jvp, custom_vjp, grad, jvp, vmap,
+    Context, Cotangent, Dims, ErrorKind, Function, Opaque, OpaqueFunction, Result, Tangent, Tensor, TensorType,
+    VmapInfo, capture, custom_jvp, custom_vjp, grad, jvp, vmap,
 };
 
 use super::{close, refused, value, values};
@@ -208,8 +208,14 @@ fn data_is_read_in_forward_and_nowhere_else() -> Result<()> {
     let e = refused(capture(grad(reading(false)))(&x));
     assert_eq!(e.kind(), ErrorKind::ConcreteValueNeeded);
     let text = e.to_string();
-    assert!(text.contains("`backward` of function `Reading`: `item` reads the data of a value that `capture`"), "{text}");
-    assert!(text.ends_with("or move the external code into a `Function` of its own, which is captured as one call"), "{text}");
+    assert!(
+        text.contains("`backward` of function `Reading`: `item` reads the data of a value that `capture`"),
+        "{text}"
+    );
+    assert!(
+        text.ends_with("or move the external code into a `Function` of its own, which is captured as one call"),
+        "{text}"
+    );
     // A rule that is not differentiated in turn is a call itself.
     let graph = capture(grad(reading(true)))(&x)?;
     close(&[value(&graph.call(&Tensor::from(5.0))?)], &[10.0]);
@@ -279,6 +285,9 @@ fn shapes_that_depend_on_data_are_noticed() -> Result<()> {
     let graph = capture(|x: &Tensor| Growing.apply(x)?.sum())(&Tensor::from([2.0, 5.0]))?;
     close(&[value(&graph.call(&Tensor::from([2.0, 9.0]))?)], &[2.0]);
     let e = refused(graph.call(&Tensor::from([3.0, 9.0])));
-    assert!(e.to_string().starts_with("graph: `Growing` must return f64[2], as when the graph was captured, got f64[3]"), "{e}");
+    assert!(
+        e.to_string().starts_with("graph: `Growing` must return f64[2], as when the graph was captured, got f64[3]"),
+        "{e}"
+    );
     Ok(())
 }

@@ -96,7 +96,9 @@ fn every_kind_of_draw_is_an_operation() -> Result<()> {
     graph.verify()?;
     // The operation has the parameters of the call.
     assert!(graph.to_string().contains("= randint[low: 1, high: 7, from: generator 0x3]"), "{graph}");
-    assert!(capture(|_: &Tensor| Key::new(1).bernoulli(0.25, &[4]))(&x)?.to_string().contains("[p: 0.25, from: key 0x1.0]"));
+    assert!(
+        capture(|_: &Tensor| Key::new(1).bernoulli(0.25, &[4]))(&x)?.to_string().contains("[p: 0.25, from: key 0x1.0]")
+    );
     Ok(())
 }
 

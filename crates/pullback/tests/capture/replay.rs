@@ -164,7 +164,10 @@ fn static_parts_that_cannot_be_compared_are_refused() {
     let f = |p: &WithUnknown| Ok(&p.x * p.kind.len() as f64);
     let e = refused(capture(f)(&WithUnknown { x: Tensor::from(1.0), kind: vec![Unknown; 3] }));
     assert_eq!(e.kind(), ErrorKind::Value);
-    assert!(e.to_string().starts_with("capture: the arguments WithUnknown { x: tensor, kind: static } have a static"), "{e}");
+    assert!(
+        e.to_string().starts_with("capture: the arguments WithUnknown { x: tensor, kind: static } have a static"),
+        "{e}"
+    );
 }
 
 #[test]
@@ -198,21 +201,6 @@ fn branches_in_code_are_those_that_were_taken() -> Result<()> {
     let graph = capture(f)(&Tensor::from([1.0, 2.0, 3.0]))?;
     close(&values(&graph.call(&Tensor::from([5.0, 5.0, 5.0]))?), &[15.0]);
     refused(graph.call(&Tensor::from([5.0, 5.0])));
-    Ok(())
-}
-
-#[test]
-fn values_are_freed_as_a_replay_goes_on() -> Result<()> {
-    let f = |x: &Tensor| (0..50).try_fold(x.clone(), |y, _| y.mul(1.01)?.add(x));
-    let n = 100_000;
-    let x = Tensor::full(&[n], 0.5, DType::F64)?;
-    let graph = capture(f)(&x)?;
-    let (before, per_value) = (pullback::live_bytes(), n * 8);
-    // Nothing but the arguments and the graph is held after a capture, and little while it runs.
-    let y = graph.call(&x)?;
-    assert!(pullback::live_bytes() <= before + 2 * per_value);
-    drop(y);
-    assert!(pullback::live_bytes() <= before + per_value / 2);
     Ok(())
 }
 

@@ -113,6 +113,7 @@ const LANES: &[&str] = &[
     "jvp_of_vmap",
     "vmap_of_second_order",
     "grad_of_vmap_of_grad",
+    "capture_replays_under_vmap",
 ];
 
 #[test]

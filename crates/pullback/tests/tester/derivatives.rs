@@ -108,6 +108,8 @@ const RULES: &[&str] = &[
     "jvp_of_vmap",
     "vmap_of_second_order",
     "grad_of_vmap_of_grad",
+    "capture_replays_derivatives",
+    "linearize_is_jvp",
 ];
 
 #[test]
@@ -151,7 +153,8 @@ fn impure_setup_context() {
 
 #[test]
 fn impure_forward() {
-    let all = [RULES, &["layouts", "vmap_is_loop", "nested_vmap"]].concat();
+    let all =
+        [RULES, &["layouts", "vmap_is_loop", "nested_vmap", "capture_replays", "capture_replays_under_vmap"]].concat();
     reports(&Square(ImpureForward), &x(), &["repeats_exactly"], &all);
 }
 

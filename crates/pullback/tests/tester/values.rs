@@ -39,6 +39,35 @@ fn calls_that_differ_from_run_to_run() {
 }
 
 #[test]
+fn calls_that_a_graph_does_not_repeat() {
+    // Rust code that counts is not in the graph.
+    static RUNS: AtomicU64 = AtomicU64::new(0);
+    let counting = sample(|x| x[0].mul(1.0 + RUNS.fetch_add(1, Ordering::Relaxed) as f64));
+    let found = violated(&counting);
+    assert!(found.contains(&"capture_replays") && found.contains(&"capture_replays_derivatives"), "{found:?}");
+    // Nor is what it reads.
+    let reading = sample(|x| match x[0].to_vec::<f64>()?[0] > 1.0 {
+        true => x[0].square(),
+        false => x[0].mul(2.0),
+    });
+    let reads = |name| {
+        let found = properties().iter().find(|p| p.name == name).unwrap().check(&reading).unwrap_err();
+        assert!(found.contains("the value is a variable of a graph that `capture` writes down"), "{found}");
+    };
+    reads("capture_replays");
+    reads("capture_replays_derivatives");
+    assert!(properties().iter().find(|p| p.name == "linearize_is_jvp").unwrap().check(&reading).is_ok());
+}
+
+#[test]
+fn linearizing_runs_a_function_as_it_was() {
+    // A function whose slope depends on how often it ran.
+    static RUNS: AtomicU64 = AtomicU64::new(0);
+    let drifting = sample(|x| x[0].sub(&x[0].detach()?)?.mul(RUNS.fetch_add(1, Ordering::Relaxed) as f64));
+    assert!(violated(&drifting).contains(&"linearize_is_jvp"));
+}
+
+#[test]
 fn panics_are_reported() {
     let found = violated(&sample(|_| panic!("on purpose")));
     assert!(found.contains(&"layouts") && found.contains(&"vmap_is_loop"), "{found:?}");
