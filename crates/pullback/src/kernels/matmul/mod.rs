@@ -185,7 +185,24 @@ unsafe fn large<T: Real>(p: Product, a: *const T, b: *const T, c: *mut T) {
     // SAFETY: the caller vouches for the operands.
     unsafe {
         T::blocked()(
-            p.n, p.m, p.k, c, c_row, 1, false, b, b_row, b_col, a, a_row, a_col, zero, one, false, false, false,
+            p.n,
+            p.m,
+            p.k,
+            c,
+            c_row,
+            1,
+            false,
+            b,
+            b_row,
+            b_col,
+            a,
+            a_row,
+            a_col,
+            zero,
+            one,
+            false,
+            false,
+            false,
             Parallelism::None,
         );
     }
