@@ -65,6 +65,8 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     unary::exponential::OPS,
     unary::rounding::OPS,
     unary::sign::OPS,
+    unary::special::OPS,
+    unary::special::WITH_PARAMETERS,
     unary::trigonometric::OPS,
 ];
 

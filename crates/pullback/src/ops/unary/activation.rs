@@ -123,16 +123,20 @@ impl Smooth for Softplus {
     }
 }
 
+/// The Maclaurin series of the error function.
+pub(super) fn erf_series(x: f64) -> f64 {
+    let (mut term, mut sum) = (x, x);
+    for n in 1..60 {
+        term *= -x * x / f64::from(n);
+        sum += term / f64::from(2 * n + 1);
+    }
+    FRAC_2_SQRT_PI * sum
+}
+
 impl Facts for Erf {
     const DOMAIN: (f64, f64) = (-2.0, 2.0);
     fn reference(x: f64) -> f64 {
-        // The Maclaurin series.
-        let (mut term, mut sum) = (x, x);
-        for n in 1..60 {
-            term *= -x * x / f64::from(n);
-            sum += term / f64::from(2 * n + 1);
-        }
-        FRAC_2_SQRT_PI * sum
+        erf_series(x)
     }
 }
 

@@ -4,6 +4,7 @@ pub(super) mod activation;
 pub(super) mod exponential;
 pub(super) mod rounding;
 pub(super) mod sign;
+pub(super) mod special;
 pub(super) mod trigonometric;
 
 use super::arith::constant;
