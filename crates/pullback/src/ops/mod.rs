@@ -63,6 +63,8 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     unary::activation::OPS,
     unary::activation::WITH_PARAMETERS,
     unary::exponential::OPS,
+    unary::gated::CLAMPED,
+    unary::gated::OPS,
     unary::rounding::OPS,
     unary::sign::OPS,
     unary::special::OPS,

@@ -187,7 +187,7 @@ impl Facts for Silu {
 
 /// `x` as far out as `exp(-|x|/2)` is 0, so that no product with it is NaN.
 #[inline(always)]
-fn bounded<T: Float>(x: T) -> T {
+pub(super) fn bounded<T: Float>(x: T) -> T {
     let far = T::from_f64(2000.0);
     if x.abs() > far { far.copysign(x) } else { x }
 }

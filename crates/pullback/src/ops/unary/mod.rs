@@ -2,6 +2,7 @@
 
 pub(super) mod activation;
 pub(super) mod exponential;
+pub(super) mod gated;
 pub(super) mod rounding;
 pub(super) mod sign;
 pub(super) mod special;
