@@ -209,6 +209,12 @@ pub trait Function: Clone + Send + Sync + 'static {
         false
     }
 
+    /// What an error names as the place to choose a batching rule. Not for implementors.
+    #[doc(hidden)]
+    fn written_as(&self) -> crate::interp::WrittenAs {
+        crate::interp::WrittenAs::Function
+    }
+
     /// Applies the function.
     fn apply(&self, inputs: &Self::Inputs) -> Result<Self::Outputs> {
         erased::apply(self, inputs)

@@ -1,13 +1,10 @@
 //! Batching rules that a [`Function`] can choose from by name.
 
 use super::context::collect;
-use super::{Dims, Function, VmapInfo, erased};
-use crate::error::{Context as _, bail};
+use super::{Batching, Dims, Function, VmapInfo, erased};
 use crate::interp::batch;
-use crate::ops::structural::move_dim;
-use crate::shape::{Shape, with_dim, without_dim};
 use crate::tree::leaves;
-use crate::{Result, Tensor, TensorType, Tree, stack_trees};
+use crate::{Result, Tensor, Tree};
 
 /// The generated rule, which is the default body of [`Function::vmap`]: `forward`, `setup_context`, `backward` and
 /// `jvp` run under a batch level, where they see one lane, and the cotangent of an input that is the same for all
@@ -66,15 +63,7 @@ pub fn per_example<F: Function>(
     in_dims: Dims<F::Inputs>,
     inputs: &F::Inputs,
 ) -> Result<(F::Outputs, Dims<F::Outputs>)> {
-    let dims = collect::<F::Inputs, Option<usize>>(&in_dims);
-    if info.batch_size == 0 {
-        return no_lanes(function, &dims, inputs);
-    }
-    let mut lanes = Vec::with_capacity(info.batch_size);
-    for lane in 0..info.batch_size {
-        lanes.push(function.apply(&one_lane(&dims, inputs, lane)?)?);
-    }
-    in_front(stack_trees(&lanes).context(|| "rules::per_example: the results of the lanes".to_string())?)
+    by_name(Batching::Loop, function, info, in_dims, inputs)
 }
 
 /// One call for all lanes, with the lanes as the first dimension of every input and output: for functions that accept any
@@ -126,8 +115,7 @@ pub fn leading_dims<F: Function>(
     in_dims: Dims<F::Inputs>,
     inputs: &F::Inputs,
 ) -> Result<(F::Outputs, Dims<F::Outputs>)> {
-    let dims = collect::<F::Inputs, Option<usize>>(&in_dims);
-    in_front(function.apply(&each_input(&dims, inputs, |t, dim| batch::materialize(t, dim, info.batch_size))?)?)
+    by_name(Batching::LeadingDims, function, info, in_dims, inputs)
 }
 
 /// As [`leading_dims`], but an input that all lanes share gets a leading dimension of size 1 instead of being repeated:
@@ -137,15 +125,11 @@ pub fn leading_dims<F: Function>(
 /// As [`leading_dims`].
 pub fn expand<F: Function>(
     function: &F,
-    _: &VmapInfo,
+    info: &VmapInfo,
     in_dims: Dims<F::Inputs>,
     inputs: &F::Inputs,
 ) -> Result<(F::Outputs, Dims<F::Outputs>)> {
-    let dims = collect::<F::Inputs, Option<usize>>(&in_dims);
-    in_front(function.apply(&each_input(&dims, inputs, |t, dim| match dim {
-        Some(dim) => move_dim(t, dim, 0),
-        None => t.unsqueeze(0),
-    })?)?)
+    by_name(Batching::Expand, function, info, in_dims, inputs)
 }
 
 /// One call for all lanes of a function that computes each element of its outputs from the elements of its inputs at the
@@ -246,81 +230,23 @@ pub fn flatten<F: Function>(
     in_dims: Dims<F::Inputs>,
     inputs: &F::Inputs,
 ) -> Result<(F::Outputs, Dims<F::Outputs>)> {
+    by_name(Batching::Flatten, function, info, in_dims, inputs)
+}
+
+/// A strategy for a function.
+pub(super) fn by_name<F: Function>(
+    batching: Batching,
+    function: &F,
+    info: &VmapInfo,
+    in_dims: Dims<F::Inputs>,
+    inputs: &F::Inputs,
+) -> Result<(F::Outputs, Dims<F::Outputs>)> {
     let dims = collect::<F::Inputs, Option<usize>>(&in_dims);
-    let n = info.batch_size;
-    if n == 0 {
-        return no_lanes(function, &dims, inputs);
-    }
-    let mut k = 0;
-    let rows = each_input(&dims, inputs, |t, dim| {
-        let index = k;
-        k += 1;
-        let all = batch::materialize(t, dim, n)?;
-        let [_, b, rest @ ..] = all.shape() else {
-            bail!(Rule, "rules::flatten: expected rows along dimension 0 of every input, got {} at input {index}",
-                TensorType::new(t.dtype(), &all.shape()[1..]); help = "loop with `rules::per_example`");
-        };
-        let mut shape = Shape::from_slice(&[n * b]);
-        shape.extend_from_slice(rest);
-        all.reshape_to(&shape)
-    })?;
-    let mut k = 0;
-    let outputs = crate::tree::try_map(&function.apply(&rows)?, &mut |t| {
-        let index = k;
-        k += 1;
-        match t.shape() {
-            [all, rest @ ..] if all % n == 0 => {
-                let mut shape = Shape::from_slice(&[n, all / n]);
-                shape.extend_from_slice(rest);
-                t.reshape_to(&shape)
-            }
-            _ => bail!(Rule, "rules::flatten: expected as many rows for each of {n} lanes in output {index}, got {}",
-                t.ty(); help = "loop with `rules::per_example`"),
-        }
-    })?;
-    in_front(outputs)
+    in_front(batching.lanes_first(info.batch_size, &dims, inputs, |x| function.apply(x))?)
 }
 
 /// Outputs with the lanes along dimension 0.
 fn in_front<T: Tree>(outputs: T) -> Result<(T, Dims<T>)> {
     let out_dims = outputs.map(&mut |_| Some(0));
     Ok((outputs, out_dims))
-}
-
-/// The inputs, each as `f` makes it from the tensor and its batch dim.
-fn each_input<T: Tree>(
-    dims: &[Option<usize>],
-    inputs: &T,
-    mut f: impl FnMut(&Tensor, Option<usize>) -> Result<Tensor>,
-) -> Result<T> {
-    let mut dims = dims.iter();
-    crate::tree::try_map(inputs, &mut |t| f(t, dims.next().copied().flatten()))
-}
-
-/// The inputs of one lane.
-pub(super) fn one_lane<T: Tree>(dims: &[Option<usize>], inputs: &T, lane: usize) -> Result<T> {
-    each_input(dims, inputs, |t, dim| match dim {
-        Some(d) => t.select(d as isize, lane as isize),
-        None => Ok(t.clone()),
-    })
-}
-
-/// The results for zero lanes, whose types are those of a lane of zeros.
-fn no_lanes<F: Function>(
-    function: &F,
-    dims: &[Option<usize>],
-    inputs: &F::Inputs,
-) -> Result<(F::Outputs, Dims<F::Outputs>)> {
-    let lane = each_input(dims, inputs, |t, dim| match dim {
-        Some(d) => Tensor::zeros(&without_dim(t.shape(), d), t.dtype()),
-        None => t.detach(),
-    })?;
-    let outputs = match function.apply(&lane) {
-        Ok(outputs) => outputs,
-        Err(e) => {
-            bail!(Shape, "expected at least one lane, got 0, and the types of the outputs are unknown, because a lane \
-            of zeros is an error ({e})"; help = "write a `vmap` rule that knows them")
-        }
-    };
-    in_front(crate::tree::try_map(&outputs, &mut |t| Tensor::zeros(&with_dim(t.shape(), 0, 0), t.dtype()))?)
 }

@@ -9,7 +9,7 @@ use super::jacobian::Mode;
 use super::properties::{Part, properties};
 use super::table::Sample;
 use crate::error::bail;
-use crate::function::probe::{saved_values, written_rules};
+use crate::function::probe::{Rules, rules, saved_values};
 use crate::tree::{leaves, path_of, try_map};
 use crate::{DType, ErrorKind, Function, Randomness, Result, Tensor, Tree, Vmap, grad, jvp, stack};
 
@@ -136,8 +136,8 @@ pub fn check_function<F: Function>(function: &F, inputs: &F::Inputs) -> Result<R
     let (mut lines, mut skipped) = (Vec::new(), Vec::new());
     let refusal = refusal_of_f32(function, inputs);
     let name = function.name();
-    let written = catch_unwind(AssertUnwindSafe(|| written_rules(function, inputs))).ok().and_then(Result::ok);
-    let place = |property: &str, found: String| match rule_of(property, &found, written) {
+    let known = catch_unwind(AssertUnwindSafe(|| rules(function, inputs))).ok().and_then(Result::ok);
+    let place = |property: &str, found: String| match rule_of(property, &found, known) {
         Some(rule) if !found.contains("of function `") => format!("`{rule}` of function `{name}`: {found}"),
         _ => found,
     };
@@ -147,7 +147,7 @@ pub fn check_function<F: Function>(function: &F, inputs: &F::Inputs) -> Result<R
     let small = sample.inputs.iter().map(Tensor::numel).sum::<usize>() <= 64;
     let backward = quietly(|| GradCheck::new().fast(!small).check(&Part::of(&sample)?, Mode::Reverse, "reverse mode"));
     lines.push(("vjp_matches_differences", backward));
-    let once = function.once_differentiable();
+    let once = known.map_or_else(|| function.once_differentiable(), |rules| rules.once);
     if once {
         lines.push(("second_order_is_refused", quietly(|| second_order_is_refused(&sample))));
     }
@@ -174,9 +174,9 @@ pub fn check_function<F: Function>(function: &F, inputs: &F::Inputs) -> Result<R
 /// Properties of second and third derivatives.
 const HIGHER: [&str; 4] = ["second_order", "third_order", "vmap_of_second_order", "grad_of_vmap_of_grad"];
 
-/// Which method a finding is about, where its text does not say; `written` tells which of `backward` and `jvp` exist.
-fn rule_of(property: &str, found: &str, written: Option<(bool, bool)>) -> Option<&'static str> {
-    let (backward, jvp) = written?;
+/// Which method a finding is about, where its text does not say.
+fn rule_of(property: &str, found: &str, known: Option<Rules>) -> Option<&'static str> {
+    let Rules { backward, jvp, .. } = known?;
     // The rule that serves a mode, which may be the other one transposed.
     let reverse = if backward { "backward" } else { "jvp" };
     let forward = if jvp { "jvp" } else { "backward" };
