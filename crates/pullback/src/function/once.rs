@@ -9,6 +9,7 @@ use super::op::{Batched, Cotangents, Op, OpRef, Outs, Saved, State, Tangents};
 use super::vmapped::generated;
 use super::{Cotangent, Function, Tangent, VmapInfo};
 use crate::interp::{Method, bind};
+use crate::shape::without_dim;
 use crate::{Error, ErrorKind, Result, Tensor, error::bail, stack};
 
 /// Which rule runs.
@@ -153,14 +154,16 @@ impl<F: Function> Op for Once<F> {
     fn vmap(&self, info: &VmapInfo, dims: &[Option<usize>], inputs: &[&Tensor]) -> Result<Batched> {
         let op = OpRef::new(Once { call: self.call.clone() });
         match generated(op.clone(), info, dims, inputs) {
-            Err(e) if e.kind() == ErrorKind::ConcreteValueNeeded && info.batch_size > 0 => {}
+            Err(e) if e.kind() == ErrorKind::ConcreteValueNeeded => {}
             result => return result,
         }
         let mut columns: SmallVec<[Vec<Tensor>; 2]> = SmallVec::new();
-        for lane in 0..info.batch_size {
+        // Without lanes, one of zeros tells the types of the results.
+        for lane in 0..info.batch_size.max(1) {
             let mut one: SmallVec<[Tensor; 4]> = SmallVec::new();
             for (t, dim) in inputs.iter().zip(dims) {
                 one.push(match dim {
+                    Some(dim) if info.batch_size == 0 => Tensor::zeros(&without_dim(t.shape(), *dim), t.dtype())?,
                     Some(dim) => t.select(*dim as isize, lane as isize)?,
                     None => (*t).clone(),
                 });
@@ -171,7 +174,8 @@ impl<F: Function> Op for Once<F> {
                 column.push(out);
             }
         }
-        let stacked = columns.iter().map(|column| stack(&column.iter().collect::<Vec<_>>(), 0));
+        let stacked =
+            columns.iter().map(|column| stack(&column.iter().collect::<Vec<_>>(), 0)?.narrow(0, 0, info.batch_size));
         let outs = stacked.collect::<Result<Outs>>()?;
         let n = outs.len();
         Ok((outs, SmallVec::from_elem(Some(0), n)))

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::close::{Outcome, all_same, fail, values};
 use super::gradcheck::{GradCheck, quietly};
 use super::jacobian::Mode;
-use super::properties::{Part, properties};
+use super::properties::{Part, f32_values_agree, properties, refusal_of_f32};
 use super::table::Sample;
 use crate::error::bail;
 use crate::function::probe::{saved_values, written_rules};
@@ -96,13 +96,12 @@ impl fmt::Display for Report {
 /// Inputs of dtype `f64` are differentiated, the others held fixed. Choose a point away from kinks, where the function
 /// also exists a few percent further on (lanes are made by varying the inputs slightly).
 ///
-/// The same inputs in `f32` must give the same in `f32`. A function that refuses them with an error of kind `Dtype`, as
-/// one that reads its inputs with `to_vec::<f64>()` does, is taken to be for `f64` only; the report then lists
-/// `f32_agrees_with_f64` as skipped.
+/// The same inputs in `f32` must give the same in `f32`. A function of which `forward`, `backward` or `jvp` refuses
+/// them with an error of kind `Dtype`, as one that reads its inputs with `to_vec::<f64>()` does, is taken to be for
+/// `f64` only; the report then lists `f32_agrees_with_f64` as skipped, and says which method refused.
 ///
 /// # Errors
-/// `Dtype` if there is no `f64` input; whatever the function reports at `inputs`. Violations are not errors but lines of
-/// the [`Report`].
+/// As [`gradcheck`](super::gradcheck). Violations are not errors but lines of the [`Report`].
 ///
 /// # Example
 /// ```
@@ -134,7 +133,7 @@ pub fn check_function<F: Function>(function: &F, inputs: &F::Inputs) -> Result<R
     let own = function.clone();
     let sample = sample_of("check_function", move |x: &F::Inputs| own.apply(x), inputs)?;
     let (mut lines, mut skipped) = (Vec::new(), Vec::new());
-    let refusal = refusal_of_f32(function, inputs);
+    let refusal = refusal_of_f32(&sample);
     let name = function.name();
     let written = catch_unwind(AssertUnwindSafe(|| written_rules(function, inputs))).ok().and_then(Result::ok);
     let place = |property: &str, found: String| match rule_of(property, &found, written) {
@@ -153,7 +152,12 @@ pub fn check_function<F: Function>(function: &F, inputs: &F::Inputs) -> Result<R
     }
     for p in properties().iter().filter(|p| !p.mixed_dtypes) {
         match &refusal {
-            Some(reason) if p.name == "f32_agrees_with_f64" => skipped.push((p.name, reason.clone())),
+            Some(refusal) if p.name == "f32_agrees_with_f64" => {
+                match (!refusal.in_forward).then(|| quietly(|| f32_values_agree(&sample))).flatten() {
+                    Some(found) => lines.push((p.name, Some(found))),
+                    None => skipped.push((p.name, refusal.reason.clone())),
+                }
+            }
             _ if once && HIGHER.contains(&p.name) => skipped.push((p.name, "it is differentiable once".into())),
             _ if draws && p.batching => skipped.push((p.name, "it draws random numbers".into())),
             _ => {
@@ -273,16 +277,7 @@ fn second_order_is_refused(sample: &Sample) -> Outcome {
     Ok(())
 }
 
-/// What `function` says if it does not take `inputs` in `f32` because of their dtype.
-fn refusal_of_f32<F: Function>(function: &F, inputs: &F::Inputs) -> Option<String> {
-    let single = try_map(inputs, &mut |t| if t.dtype() == DType::F64 { t.to_dtype(DType::F32) } else { Ok(t.clone()) });
-    let single = single.ok()?;
-    // A panic is left to the properties, which report it.
-    let refusal = catch_unwind(AssertUnwindSafe(|| function.apply(&single))).ok()?.err()?;
-    refusal.is_dtype().then(|| refusal.to_string())
-}
-
-/// Calls of `f` with trees like `inputs` as a sample.
+/// Calls of `f` with trees like `inputs` as a sample, if there is anything to check in it.
 pub(super) fn sample_of<A: Tree, O: Tree>(
     name: &str,
     f: impl Fn(&A) -> Result<O> + Send + Sync + 'static,
@@ -290,16 +285,24 @@ pub(super) fn sample_of<A: Tree, O: Tree>(
 ) -> Result<Sample> {
     let tensors: Vec<Tensor> = leaves(inputs).into_iter().cloned().collect();
     if !tensors.iter().any(|t| t.dtype() == DType::F64) {
-        match tensors.iter().position(|t| t.dtype().is_float()) {
-            Some(k) => bail!(Dtype, "{name}: expected an f64 tensor among the inputs, got {} at argument{}, which has \
-                too few digits for differences", tensors[k].ty(), path_of(inputs, k); help = "convert the inputs with \
-                `to_dtype`"),
-            None => bail!(
-                Dtype,
-                "{name}: expected an f64 tensor among the inputs, got none, so there is nothing to \
-                differentiate"
-            ),
+        if let Some(k) = tensors.iter().position(|t| t.dtype().is_float()) {
+            bail!(Dtype, "{name}: expected an f64 tensor among the inputs, got {} at argument{}, which has too few \
+                digits for differences", tensors[k].ty(), path_of(inputs, k); help = "convert the inputs with `to_dtype`")
         }
+        let types: Vec<String> = tensors.iter().map(|t| t.ty().to_string()).collect();
+        let got = if types.is_empty() { "no tensors".into() } else { types.join(", ") };
+        bail!(
+            Arity,
+            "{name}: expected an f64 tensor among the inputs, got {got}, so there is nothing to differentiate"
+        );
+    }
+    let without_elements = |tensors: &[Tensor], wanted: &dyn Fn(DType) -> bool| {
+        let types: Vec<_> = tensors.iter().filter(|t| wanted(t.dtype())).map(|t| (t.numel(), t.ty())).collect();
+        let empty = types.iter().all(|(numel, _)| *numel == 0);
+        empty.then(|| types.iter().map(|(_, ty)| ty.to_string()).collect::<Vec<_>>().join(", "))
+    };
+    if let Some(got) = without_elements(&tensors, &|dtype| dtype == DType::F64) {
+        bail!(Value, "{name}: expected an f64 input with elements, got {got}, so there is nothing to compare");
     }
     let template = inputs.clone();
     let call = move |x: &[Tensor]| {
@@ -312,6 +315,9 @@ pub(super) fn sample_of<A: Tree, O: Tree>(
     let outputs: Vec<Tensor> = (sample.call)(&sample.inputs)?;
     if !outputs.iter().any(|t| t.dtype().is_float()) {
         bail!(NotDifferentiable, "{name}: expected a floating output, got none");
+    }
+    if let Some(got) = without_elements(&outputs, &DType::is_float) {
+        bail!(Value, "{name}: expected a floating output with elements, got {got}, so there is nothing to compare");
     }
     Ok(sample)
 }
