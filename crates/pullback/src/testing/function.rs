@@ -6,12 +6,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::close::{Outcome, all_same, fail, values};
 use super::gradcheck::{GradCheck, quietly};
 use super::jacobian::Mode;
+use super::limits::{Limits, second_order_is_refused};
 use super::properties::{Part, f32_values_agree, properties, refusal_of_f32};
 use super::table::Sample;
 use crate::error::bail;
 use crate::function::probe::{saved_values, written_rules};
 use crate::tree::{leaves, path_of, try_map};
-use crate::{DType, ErrorKind, Function, Randomness, Result, Tensor, Tree, Vmap, grad, jvp, stack};
+use crate::{DType, ErrorKind, Function, Randomness, Result, Tensor, Tree, Vmap, stack};
 
 /// What [`check_function`], [`gradcheck`](super::gradcheck) or [`gradgradcheck`](super::gradgradcheck) found: one line per property.
 ///
@@ -90,7 +91,8 @@ impl fmt::Display for Report {
 /// every set of batched inputs, alone and nested with derivatives.
 ///
 /// Also that `setup_context` is pure, and that lanes share random numbers as the policy of the `vmap` says. Second
-/// derivatives of a function that is differentiable once must be errors. Findings name the method, and show the
+/// derivatives of a function that is differentiable once, or whose rules work on slices, must be errors. If it has a rule on
+/// slices for one mode only, what needs the other mode is skipped. Findings name the method, and show the
 /// Jacobians by differences and by the rule next to each other.
 ///
 /// Inputs of dtype `f64` are differentiated, the others held fixed. Choose a point away from kinks, where the function
@@ -144,10 +146,13 @@ pub fn check_function<F: Function>(function: &F, inputs: &F::Inputs) -> Result<R
     let (draws, honoured) = randomness(&sample);
     lines.push(("randomness_is_honoured", honoured));
     let small = sample.inputs.iter().map(Tensor::numel).sum::<usize>() <= 64;
-    let backward = quietly(|| GradCheck::new().fast(!small).check(&Part::of(&sample)?, Mode::Reverse, "reverse mode"));
-    lines.push(("vjp_matches_differences", backward));
-    let once = function.once_differentiable();
-    if once {
+    let limits = Limits::of(function, &sample);
+    let check = || GradCheck::new().fast(!small).check(&Part::of(&sample)?, Mode::Reverse, "reverse mode");
+    match limits.mode_missing(Mode::Reverse) {
+        Some(reason) => skipped.push(("vjp_matches_differences", reason.into())),
+        None => lines.push(("vjp_matches_differences", quietly(check))),
+    }
+    if limits.once.is_some() {
         lines.push(("second_order_is_refused", quietly(|| second_order_is_refused(&sample))));
     }
     for p in properties().iter().filter(|p| !p.mixed_dtypes) {
@@ -158,7 +163,7 @@ pub fn check_function<F: Function>(function: &F, inputs: &F::Inputs) -> Result<R
                     None => skipped.push((p.name, refusal.reason.clone())),
                 }
             }
-            _ if once && HIGHER.contains(&p.name) => skipped.push((p.name, "it is differentiable once".into())),
+            _ if limits.excludes(p).is_some() => skipped.extend(limits.excludes(p).map(|reason| (p.name, reason))),
             _ if draws && p.batching => skipped.push((p.name, "it draws random numbers".into())),
             _ => {
                 let mut found = p.check(&sample).err();
@@ -174,9 +179,6 @@ pub fn check_function<F: Function>(function: &F, inputs: &F::Inputs) -> Result<R
     let lines = lines.into_iter().map(|(p, found)| (p, found.map(|found| place(p, found)))).collect();
     Ok(Report { function: format!("function `{name}`"), lines, skipped })
 }
-
-/// Properties of second and third derivatives.
-const HIGHER: [&str; 4] = ["second_order", "third_order", "vmap_of_second_order", "grad_of_vmap_of_grad"];
 
 /// Which method a finding is about, where its text does not say; `written` tells which of `backward` and `jvp` exist.
 fn rule_of(property: &str, found: &str, written: Option<(bool, bool)>) -> Option<&'static str> {
@@ -241,40 +243,6 @@ fn randomness(sample: &Sample) -> (bool, Option<String>) {
     };
     // Where nothing is drawn, equal lanes that differ are found by the properties of `vmap`.
     (draws, if draws { quietly(check) } else { None })
-}
-
-/// Fails unless every second derivative is an error that says so.
-fn second_order_is_refused(sample: &Sample) -> Outcome {
-    let part = Part::of(sample)?;
-    let x = part.pick(&sample.inputs);
-    let v = part.tangents(3)?;
-    let square = |x: &Vec<Tensor>| -> Result<Tensor> {
-        let mut total = Tensor::from(0.0);
-        for y in part.eval(&sample.inputs, x)? {
-            total = total.add(y.mul(&y)?.sum()?.to_dtype(DType::F64)?)?;
-        }
-        Ok(total)
-    };
-    let slope = |x: &Vec<Tensor>| -> Result<Tensor> {
-        let mut total = Tensor::from(0.0);
-        for g in grad(square)(x)? {
-            total = total.add(g.sum()?)?;
-        }
-        Ok(total)
-    };
-    let found = [
-        ("reverse over reverse", grad(slope)(&x).map(drop)),
-        ("forward over reverse", jvp(slope, &x, &v).map(drop)),
-        ("reverse over forward", grad(|x: &Vec<Tensor>| Ok(jvp(square, x, &v)?.1))(&x).map(drop)),
-    ];
-    for (nesting, result) in found {
-        match result {
-            Err(e) if e.kind() == ErrorKind::NotDifferentiable => {}
-            Err(e) => fail!("{nesting}: expected an error of kind NotDifferentiable, got {e}"),
-            Ok(()) => fail!("{nesting}: expected an error of kind NotDifferentiable, got a value"),
-        }
-    }
-    Ok(())
 }
 
 /// Calls of `f` with trees like `inputs` as a sample, if there is anything to check in it.

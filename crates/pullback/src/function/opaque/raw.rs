@@ -9,6 +9,9 @@ use crate::function::{Context, Cotangent, Dims, Function, Tangent, VmapInfo};
 use crate::tree::leaves;
 use crate::{Result, Tensor, TensorType, Tree, error::bail};
 
+/// What the error of a second derivative says of the function; the checkers look for it.
+pub(crate) const FIRST_ONLY: &str = "has a first derivative only";
+
 /// A rule of one call, applied to the inputs, the outputs, and the cotangents of the outputs or tangents of the inputs.
 pub(super) struct RawRule<T: OpaqueFunction> {
     function: Arc<T>,
@@ -103,7 +106,7 @@ impl<T: OpaqueFunction> RawRule<T> {
     #[cold]
     fn second_order<R>(&self) -> Result<R> {
         let (name, method) = (self.function.name(), self.method());
-        bail!(MissingRule, "function `{name}` has a first derivative only: its `{method}` works on slices and cannot be \
+        bail!(MissingRule, "function `{name}` {FIRST_ONLY}: its `{method}` works on slices and cannot be \
             differentiated"; help = "for higher orders, implement `tensor_{method}` with tensor operations and other \
             functions")
     }
