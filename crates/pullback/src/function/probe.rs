@@ -20,8 +20,8 @@ pub(crate) struct Rules {
     /// Whether `backward` and `jvp` are written, rather than derived from each other.
     pub(crate) backward: bool,
     pub(crate) jvp: bool,
-    /// Whether it has a first derivative at most.
-    pub(crate) once: bool,
+    /// Whether it has no rule that can be differentiated, because all are on slices.
+    pub(crate) on_slices: bool,
 }
 
 /// Finds out which rules a function has by asking for them.
@@ -36,8 +36,8 @@ pub(crate) fn rules<F: Function>(function: &F, inputs: &F::Inputs) -> Result<Rul
     // has none in tensor operations.
     let backward = function.backward(&ctx.deriving(Deriving::Jvp), &saved, outputs.map(&mut |t| zero(t))).err();
     let jvp = function.jvp(&ctx.deriving(Deriving::Backward), &saved, inputs.map(&mut |t| zero(t))).err();
-    let on_slices = |e: &Option<crate::Error>| e.as_ref().is_some_and(is_not_given);
+    let lacks = |e: &Option<crate::Error>| e.as_ref().is_some_and(is_not_given);
     let written = |e: &Option<crate::Error>| !e.as_ref().is_some_and(crate::Error::is_missing_rule);
-    let once = function.once_differentiable() || on_slices(&backward) && on_slices(&jvp);
-    Ok(Rules { backward: written(&backward), jvp: written(&jvp), once })
+    let on_slices = lacks(&backward) && lacks(&jvp);
+    Ok(Rules { backward: written(&backward), jvp: written(&jvp), on_slices })
 }

@@ -7,6 +7,7 @@ use super::function::{Report, sample_of};
 use super::jacobian::{Mode, Tolerance, matches, matches_fast};
 use super::properties::{Part, properties};
 use super::table::Sample;
+use crate::error::bail;
 use crate::{Result, Tree};
 
 /// Options for checking derivatives; [`gradcheck`] and [`gradgradcheck`] are the defaults.
@@ -43,13 +44,13 @@ impl GradCheck {
         GradCheck::default()
     }
 
-    /// The step of the differences.
+    /// The step of the differences, a positive number.
     pub fn eps(mut self, eps: f64) -> GradCheck {
         self.tolerance.eps = eps;
         self
     }
 
-    /// How far an element may be from the difference.
+    /// How far an element may be from the difference; 0 for not at all.
     pub fn atol(mut self, atol: f64) -> GradCheck {
         self.tolerance.atol = atol;
         self
@@ -85,8 +86,11 @@ impl GradCheck {
     /// Inputs of dtype `f64` are differentiated, the others held fixed.
     ///
     /// # Errors
-    /// `Dtype` if there is no `f64` input, `NotDifferentiable` if no output is a float; whatever `f` reports at `x`.
+    /// `Value` for a step that is not positive and finite, a tolerance that is negative or not finite, or if no input
+    /// that is differentiated, or no floating output, has elements; `Arity` if no input is a float, `Dtype` if none of
+    /// them is `f64`, `NotDifferentiable` if no output is a float; whatever `f` reports at `x`.
     pub fn run<A: Tree, O: Tree>(&self, f: impl Fn(&A) -> Result<O> + Send + Sync + 'static, x: &A) -> Result<Report> {
+        self.validate("gradcheck")?;
         let sample = sample_of("gradcheck", f, x)?;
         let mut lines = self.lines(&sample, ["vjp_matches_differences", "jvp_matches_differences"]);
         let wanted = ["repeats_exactly", "vjp_is_transpose_of_jvp", "rules_are_linear", "parts_agree"];
@@ -109,6 +113,7 @@ impl GradCheck {
         f: impl Fn(&A) -> Result<O> + Send + Sync + 'static,
         x: &A,
     ) -> Result<Report> {
+        self.validate("gradgradcheck")?;
         let sample = sample_of("gradgradcheck", f, x)?;
         let mut lines =
             self.lines(&gradient_of(&sample)?, ["vjp_of_vjp_matches_differences", "jvp_of_vjp_matches_differences"]);
@@ -117,6 +122,20 @@ impl GradCheck {
             lines.extend(second.map(|p| (p.name, p.check(&sample).err())));
         }
         Ok(Report::new("gradgradcheck".into(), lines))
+    }
+
+    /// An error if the options allow everything, or nothing.
+    fn validate(&self, name: &str) -> Result<()> {
+        let Tolerance { eps, atol, rtol } = self.tolerance;
+        if !(eps.is_finite() && eps > 0.0) {
+            bail!(Value, "{name}: expected a positive, finite step `eps`, got {eps}");
+        }
+        for (option, value) in [("atol", atol), ("rtol", rtol)] {
+            if !(value.is_finite() && value >= 0.0) {
+                bail!(Value, "{name}: expected a tolerance `{option}` that is finite and not negative, got {value}");
+            }
+        }
+        Ok(())
     }
 
     fn lines(&self, sample: &Sample, names: [&'static str; 2]) -> Vec<(&'static str, Option<String>)> {

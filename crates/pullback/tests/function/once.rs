@@ -134,3 +134,12 @@ fn what_does_not_depend_on_the_rule_is_not_refused() -> Result<()> {
     near(&grad(grad(|x: &Tensor| x.powi(3)?.add(cube(&Tensor::from(3.0))?)))(&x)?, &[12.0]);
     Ok(())
 }
+
+#[test]
+fn a_rule_on_raw_data_without_lanes_gives_nothing() {
+    let none = Tensor::from_slice(&[0.0; 0], &[0, 3]).unwrap();
+    let rows = vmap(|x: &Tensor| grad(|x: &Tensor| RawCube.apply(x)?.sum())(x))(&none).unwrap();
+    assert_eq!(rows.shape(), [0, 3]);
+    let pushed = vmap(|x: &Tensor| Ok(jvp(|x: &Tensor| RawCube.apply(x), x, x)?.1))(&none).unwrap();
+    assert_eq!(pushed.shape(), [0, 3]);
+}

@@ -399,9 +399,12 @@ impl<T: OpaqueFunction> Function for Opaque<T> {
     }
 }
 
+/// How the error begins that says that there is no rule for a mode; the checkers look for it.
+pub(crate) const NOT_ON_SLICES: &str = "expected a derivative rule, got";
+
 #[cold]
 fn missing<R>(wanted: &str, other: &str) -> Result<R> {
-    bail!(MissingRule, "expected a derivative rule, got neither `{wanted}` on slices nor `tensor_{wanted}`, and no \
+    bail!(MissingRule, "{NOT_ON_SLICES} neither `{wanted}` on slices nor `tensor_{wanted}`, and no \
         `tensor_{other}` to derive it from (`{other}` on slices cannot be transposed)"; help = "implement `tensor_backward` \
         or `tensor_jvp`, which give both modes and every order, or `{wanted}`, which gives first derivatives in this mode")
 }
