@@ -209,7 +209,11 @@ impl<F: Function> Erased<F> {
         body: impl FnOnce() -> Result<R>,
     ) -> Result<R> {
         let name = self.function.name();
-        Frame::run(name, method, self.function.written_as(), arguments, body).context(|| place(name, method))
+        Frame::run(name, method, self.function.written_as(), arguments, body).map_err(|e| {
+            let place = place(name, method);
+            // A rule that may not be differentiated says its place itself, because it may be found out after this call.
+            if e.context().next() == Some(&place) { e } else { e.in_context(place) }
+        })
     }
 
     fn fail<T>(&self, method: Method, e: crate::Error) -> Result<T> {

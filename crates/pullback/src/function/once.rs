@@ -11,7 +11,7 @@ use super::op::{Batched, Cotangents, Op, OpRef, Outs, Saved, Tangents};
 use super::vmapped::generated;
 use super::{Cotangent, Function, Tangent, VmapInfo};
 use crate::interp::{Method, bind};
-use crate::{ErrorKind, Result, Tensor, TensorType, error::bail};
+use crate::{Error, ErrorKind, Result, Tensor, TensorType, error::bail};
 
 /// A rule of one call of a function, which runs on values without derivatives.
 pub(super) trait Rule: Send + Sync + 'static {
@@ -71,10 +71,13 @@ impl<R: Rule> Call<R> {
     fn refuse<T>(&self) -> Result<T> {
         let method = self.rule.method();
         let results = if method == Method::Jvp { "tangents" } else { "cotangents" };
-        let (place, name, way_out) = (place(self.rule.function(), method), method.name(), self.rule.every_order());
-        // The place is part of the message, because it may be the innermost context already.
-        bail!(NotDifferentiable, "{place}: the function is differentiable once, so the {results} that `{name}` returned \
-            have no derivative"; help = "{way_out}, or detach the result")
+        let message = format!(
+            "the function is differentiable once, so the {results} that `{}` returned have no derivative",
+            method.name()
+        );
+        let help = format!("{}, or detach the result", self.rule.every_order());
+        let e = Error::new(ErrorKind::NotDifferentiable, message).with_help(help);
+        Err(e.in_context(place(self.rule.function(), method)))
     }
 
     fn run(&self, inputs: &[&Tensor]) -> Result<Outs> {
