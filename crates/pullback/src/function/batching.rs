@@ -51,11 +51,16 @@ impl Batching {
     ) -> Result<B> {
         match self {
             Batching::Loop => one_by_one(n, dims, inputs, call),
-            Batching::LeadingDims => call(&each_input(dims, inputs, |t, dim| batch::materialize(t, dim, n))?),
-            Batching::Expand => call(&each_input(dims, inputs, |t, dim| match dim {
-                Some(dim) => move_dim(t, dim, 0),
-                None => t.unsqueeze(0),
-            })?),
+            // Without any input that has lanes, outputs would have one.
+            Batching::Expand if dims.iter().any(Option::is_some) => {
+                call(&each_input(dims, inputs, |t, dim| match dim {
+                    Some(dim) => move_dim(t, dim, 0),
+                    None => t.unsqueeze(0),
+                })?)
+            }
+            Batching::LeadingDims | Batching::Expand => {
+                call(&each_input(dims, inputs, |t, dim| batch::materialize(t, dim, n))?)
+            }
             Batching::Flatten => as_rows(n, dims, inputs, call),
             Batching::Refuse => bail!(MissingRule, "expected a call without lanes, got {n}: its batching is `Refuse`";
                 help = "loop over the examples outside of `vmap`, or choose another `Batching`"),

@@ -1,7 +1,11 @@
 //! Batching rules that a [`Function`] can choose from by name.
+//!
+//! Each is an error of kind [`Rule`](crate::ErrorKind::Rule) if `in_dims` has not one dim for each input, or an input has not
+//! as many lanes there as `info` says.
 
 use super::context::collect;
 use super::{Batching, Dims, Function, VmapInfo, erased};
+use crate::error::{Context as _, bail};
 use crate::interp::batch;
 use crate::tree::leaves;
 use crate::{Result, Tensor, Tree};
@@ -17,7 +21,7 @@ pub fn generated<F: Function>(
     in_dims: Dims<F::Inputs>,
     inputs: &F::Inputs,
 ) -> Result<(F::Outputs, Dims<F::Outputs>)> {
-    let dims = collect::<F::Inputs, Option<usize>>(&in_dims);
+    let dims = lane_dims("generated", function, info, &in_dims, inputs)?;
     in_front(erased::apply_generated(function, info, &dims, inputs)?)
 }
 
@@ -175,7 +179,7 @@ pub fn elementwise<F: Function>(
     in_dims: Dims<F::Inputs>,
     inputs: &F::Inputs,
 ) -> Result<(F::Outputs, Dims<F::Outputs>)> {
-    let dims = collect::<F::Inputs, Option<usize>>(&in_dims);
+    let dims = lane_dims("elementwise", function, info, &in_dims, inputs)?;
     let tensors = leaves(inputs);
     if let (Some(Some(dim)), Some(first)) = (dims.first(), tensors.first())
         && dims.iter().all(|d| *d == Some(*dim))
@@ -241,8 +245,39 @@ pub(super) fn by_name<F: Function>(
     in_dims: Dims<F::Inputs>,
     inputs: &F::Inputs,
 ) -> Result<(F::Outputs, Dims<F::Outputs>)> {
-    let dims = collect::<F::Inputs, Option<usize>>(&in_dims);
+    let name = match batching {
+        Batching::Loop => "per_example",
+        Batching::LeadingDims => "leading_dims",
+        Batching::Expand => "expand",
+        Batching::Flatten => "flatten",
+        Batching::Refuse => "refuse",
+    };
+    let dims = lane_dims(name, function, info, &in_dims, inputs)?;
     in_front(batching.lanes_first(info.batch_size, &dims, inputs, |x| function.apply(x))?)
+}
+
+/// The batch dims of the inputs in order; an error unless each has its lanes there.
+fn lane_dims<F: Function>(
+    rule: &str,
+    _: &F,
+    info: &VmapInfo,
+    in_dims: &Dims<F::Inputs>,
+    inputs: &F::Inputs,
+) -> Result<Vec<Option<usize>>> {
+    let place = || format!("rules::{rule}");
+    erased::check_structure::<F::Inputs, (), _>(&inputs.map(&mut |_| ()), in_dims, ["batch dim", "input"])
+        .context(place)?;
+    let (dims, n) = (collect::<F::Inputs, Option<usize>>(in_dims), info.batch_size);
+    for (k, (t, dim)) in leaves(inputs).into_iter().zip(&dims).enumerate() {
+        let Some(dim) = *dim else { continue };
+        match t.shape().get(dim) {
+            Some(&size) if size == n => {}
+            Some(&size) => bail!(Rule, "{}: expected {n} lanes along dim {dim} of input {k}, got {size} ({})", place(),
+                t.ty(); help = "pass the dims on that the batching rule is given, or those to which lanes were moved"),
+            None => bail!(Rule, "{}: batch dim {dim} of input {k} is out of range for {}", place(), t.ty()),
+        }
+    }
+    Ok(dims)
 }
 
 /// Outputs with the lanes along dimension 0.

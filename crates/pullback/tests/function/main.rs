@@ -32,6 +32,7 @@ mod contract;
 mod database;
 mod entries;
 mod errors;
+mod lanes_by_hand;
 mod nests;
 mod once;
 mod opaque;
