@@ -54,9 +54,6 @@ impl WrittenAs {
                 "build the function with `custom(..)` and choose a `.batching(..)`, such as `Batching::Loop` (cost: one \
                  call per example), or write the rule with `.vmap(..)`"
             }
-            (Method::Forward | Method::Vmap, WrittenAs::Opaque) => {
-                "choose another `OpaqueFunction::batching`, such as `Batching::Loop` (cost: one call per example)"
-            }
             (Method::SetupContext, WrittenAs::Function) => {
                 "save tensors instead, and compute with tensor operations or with another `Function`"
             }
@@ -68,6 +65,7 @@ impl WrittenAs {
                 "write the rule with tensor operations, or move the external code into a `custom(..)` function of its own \
                  with a `.batching(..)`"
             }
+            // Its other parts are on slices, and see no lanes.
             (_, WrittenAs::Opaque) => "write the rule with tensor operations, or on slices",
         }
     }

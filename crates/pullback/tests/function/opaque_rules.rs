@@ -240,14 +240,14 @@ fn second_order_of_slices_is_refused_by_name() {
     let by = |err: Error, method: &str| {
         assert_eq!(err.kind(), ErrorKind::NotDifferentiable, "{err}");
         let (text, place) = (err.to_string(), format!("`{method}` of function `RawPower`: "));
-        let results = if method == "jvp" { "tangents" } else { "cotangents" };
+        let (results, other) = if method == "jvp" { ("tangents", "backward") } else { ("cotangents", "jvp") };
         let (outside, said) = text.split_once(&place).unwrap_or_else(|| panic!("no `{place}` in `{text}`"));
         assert!(!outside.contains("of function"), "{text}");
         assert_eq!(
             said,
             format!(
                 "the function is differentiable once, so the {results} that `{method}` returned have no derivative; help: \
-                 implement `tensor_backward` or `tensor_jvp`, which are differentiated to every order, or detach the result"
+                 implement `tensor_{method}`, and `tensor_{other}` too if there is a `{other}` on slices, or detach the result"
             )
         );
     };
@@ -283,8 +283,7 @@ fn a_missing_rule_is_an_error_and_not_derived_from_slices() {
         err.to_string(),
         "grad > `backward` of function `Odd`: expected a derivative rule, got neither `backward` on slices nor \
          `tensor_backward`, and no `tensor_jvp` to derive it from (`jvp` on slices cannot be transposed); help: implement \
-         `tensor_backward` or `tensor_jvp`, which give both modes and every order, or `backward`, which gives first \
-         derivatives in this mode"
+         `tensor_jvp`, which gives both modes and every order, or `backward`, which gives first derivatives in this mode"
     );
     assert_eq!(values(&grad(sum(JvpMissing))(&x).unwrap()), [3.0, -4.0]);
     for err in [jvp(both(JvpMissing), &x, &x).unwrap_err(), jacfwd(both(JvpMissing))(&x).unwrap_err()] {

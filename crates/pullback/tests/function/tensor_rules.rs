@@ -255,3 +255,163 @@ fn a_rule_that_is_not_linear_is_noticed_although_it_promises() {
     // A clip that never acts is linear, where it is checked.
     assert!(check_function(&Clips { limit: 1e9, promised: true }, &x()).unwrap().is_ok());
 }
+
+/// The identity, whose parts read a tensor that they hold, and whose reverse rule reads data.
+struct Holds(Option<Tensor>, Batching);
+
+impl OpaqueFunction for Holds {
+    type Inputs = Tensor;
+    type Outputs = Tensor;
+    fn output_types(&self, x: &TensorType) -> Result<TensorType> {
+        Ok(x.clone())
+    }
+    fn forward(&self, x: &[ArrayRef<'_>], y: &mut [ArrayMut<'_>]) -> Result<()> {
+        if let Some(held) = &self.0 {
+            held.to_vec::<f64>()?;
+        }
+        y[0].as_mut_slice::<f64>()?.copy_from_slice(x[0].as_slice()?);
+        Ok(())
+    }
+    fn tensor_backward(&self, _: &Context<Opaque<Self>>, _: &(Tensor, Tensor), g: Cotangent) -> Result<Cotangent> {
+        g.map(|g| Tensor::from_slice(&g.to_vec::<f64>()?, g.shape()))
+    }
+    fn batching(&self) -> Batching {
+        self.1
+    }
+}
+
+#[test]
+fn an_opaque_function_that_reads_lanes_is_told_what_to_do() {
+    for batching in [Batching::Loop, Batching::LeadingDims] {
+        let f = Opaque::new(Holds(None, batching));
+        let e = vmap(grad(|x: &Tensor| f.apply(x)?.mul(x)?.sum()))(&xs()).unwrap_err();
+        assert_eq!(e.kind(), ErrorKind::ConcreteValueNeeded, "{e}");
+        assert_eq!(e.help(), Some("write the rule with tensor operations, or on slices"), "{e}");
+        for e in [
+            vmap(|x: &Tensor| Opaque::new(Holds(Some(x.clone()), batching)).apply(&Tensor::from(1.0)))(&xs())
+                .unwrap_err(),
+            vmap(|x: &Tensor| Opaque::new(Holds(Some(x.clone()), batching)).apply(x))(&xs()).unwrap_err(),
+            grad(|x: &Tensor| Opaque::new(Holds(Some(x.clone()), batching)).apply(&Tensor::from(1.0)))(&x())
+                .unwrap_err(),
+        ] {
+            // A value that was captured has nothing to do with how lanes are handed over.
+            assert!(
+                e.kind() == ErrorKind::CapturedTracer && e.to_string().contains("`forward` of function `Holds`: "),
+                "{e}"
+            );
+        }
+    }
+}
+
+/// The cube, with these rules besides.
+macro_rules! cube {
+    ($name:ident, {$($rules:tt)*}) => {
+        struct $name;
+        impl OpaqueFunction for $name {
+            type Inputs = Tensor;
+            type Outputs = Tensor;
+            fn output_types(&self, x: &TensorType) -> Result<TensorType> {
+                Ok(x.clone())
+            }
+            fn forward(&self, x: &[ArrayRef<'_>], y: &mut [ArrayMut<'_>]) -> Result<()> {
+                let x = x[0].as_slice::<f64>()?;
+                y[0].as_mut_slice::<f64>()?.iter_mut().zip(x).for_each(|(y, x)| *y = x * x * x);
+                Ok(())
+            }
+            $($rules)*
+        }
+    };
+}
+
+macro_rules! on_slices {
+    ($rule:ident) => {
+        fn $rule(
+            &self,
+            x: &[ArrayRef<'_>],
+            _: &[ArrayRef<'_>],
+            g: &[ArrayRef<'_>],
+            to: &mut [Option<ArrayMut<'_>>],
+        ) -> Result<()> {
+            let (x, g) = (x[0].as_slice::<f64>()?, g[0].as_slice::<f64>()?);
+            let to = to[0].as_mut().expect("it is wanted").as_mut_slice::<f64>()?;
+            to.iter_mut().enumerate().for_each(|(k, to)| *to = 3.0 * x[k] * x[k] * g[k]);
+            Ok(())
+        }
+    };
+}
+
+macro_rules! with_tensors {
+    ($rule:ident) => {
+        fn $rule(&self, _: &Context<Opaque<Self>>, (x, _): &(Tensor, Tensor), g: Cotangent) -> Result<Cotangent> {
+            Ok(g * x.square()? * 3.0)
+        }
+    };
+}
+
+cube!(Backward, {
+    on_slices!(backward);
+});
+cube!(Jvp, {
+    on_slices!(jvp);
+});
+cube!(Both, {
+    on_slices!(backward);
+    on_slices!(jvp);
+});
+// What the messages advise for each.
+cube!(BackwardTwin, {
+    on_slices!(backward);
+    with_tensors!(tensor_backward);
+});
+cube!(JvpTwin, {
+    on_slices!(jvp);
+    with_tensors!(tensor_jvp);
+});
+cube!(BothTwins, {
+    on_slices!(backward);
+    on_slices!(jvp);
+    with_tensors!(tensor_backward);
+    with_tensors!(tensor_jvp);
+});
+
+/// Second derivatives of the sum of cubes in all four nestings.
+fn second_orders<T: OpaqueFunction<Inputs = Tensor, Outputs = Tensor>>(make: fn() -> T) -> Vec<Result<Tensor>> {
+    let f = move |x: &Tensor| Opaque::new(make()).apply(x)?.sum();
+    let diagonal = |h: Result<Tensor>| h?.diagonal(0, 0, 1);
+    vec![
+        diagonal(hessian(f)(&x())),
+        diagonal(jacrev(jacrev(f))(&x())),
+        diagonal(jacfwd(jacfwd(f))(&x())),
+        diagonal(jacrev(jacfwd(f))(&x())),
+        vmap(grad(grad(|x: &Tensor| Opaque::new(make()).apply(x))))(&x()),
+    ]
+}
+
+#[test]
+fn the_advice_for_second_order_works() {
+    for result in
+        [second_orders(|| BackwardTwin), second_orders(|| JvpTwin), second_orders(|| BothTwins)].into_iter().flatten()
+    {
+        assert_eq!(values(&result.unwrap()), [6.0, 12.0, 18.0]);
+    }
+    let tensor_rules = ["`tensor_backward`", "`tensor_jvp`"];
+    for (results, wanted) in [
+        (second_orders(|| Backward), &tensor_rules[..1]),
+        (second_orders(|| Jvp), &tensor_rules[1..]),
+        (second_orders(|| Both), &tensor_rules[..]),
+    ] {
+        for result in results {
+            let e = result.unwrap_err();
+            assert!(matches!(e.kind(), ErrorKind::NotDifferentiable | ErrorKind::MissingRule), "{e:?}");
+            let help = e.help().unwrap();
+            for rule in wanted {
+                assert!(help.contains(rule), "{e}");
+            }
+        }
+    }
+    // `hessian` needs forward mode first of all; what is advised is not a rule that leads to the next error.
+    let e = hessian(|x: &Tensor| Opaque::new(Backward).apply(x)?.sum())(&x()).unwrap_err();
+    let help = "implement `tensor_backward`, which gives both modes and every order, or `jvp`, which gives first derivatives \
+                in this mode";
+    assert_eq!(e.help(), Some(help));
+}

@@ -34,8 +34,8 @@ pub type Types<T> = <T as Tree>::Mapped<TensorType>;
 /// Rules on slices need nothing of this crate, and serve every composition that differentiates once: `grad`, `jvp`, `vmap` of
 /// them and the other way round, Jacobians. They are differentiable once: a second derivative of them is an error of kind
 /// [`NotDifferentiable`](crate::ErrorKind::NotDifferentiable) that names the function. Rules with tensor
-/// operations may call other functions, this one included (the derivative of xⁿ is xⁿ⁻¹), and serve every order; if both
-/// kinds are there, the one with tensor operations runs.
+/// operations may call other functions, this one included (the derivative of xⁿ is xⁿ⁻¹), and serve every order. If a
+/// mode has both, the one with tensor operations runs; a rule on slices is preferred to one derived from the other mode.
 ///
 /// [`Opaque`] makes a [`Function`] of it. Tensors are handed over in the order in which they stand in the trees `Inputs` and
 /// `Outputs`, contiguous, in row-major order. Results are allocated by the caller with the types that
@@ -405,6 +405,6 @@ pub(crate) const NOT_ON_SLICES: &str = "expected a derivative rule, got";
 #[cold]
 fn missing<R>(wanted: &str, other: &str) -> Result<R> {
     bail!(MissingRule, "{NOT_ON_SLICES} neither `{wanted}` on slices nor `tensor_{wanted}`, and no \
-        `tensor_{other}` to derive it from (`{other}` on slices cannot be transposed)"; help = "implement `tensor_backward` \
-        or `tensor_jvp`, which give both modes and every order, or `{wanted}`, which gives first derivatives in this mode")
+        `tensor_{other}` to derive it from (`{other}` on slices cannot be transposed)"; help = "implement `tensor_{other}`, \
+        which gives both modes and every order, or `{wanted}`, which gives first derivatives in this mode")
 }

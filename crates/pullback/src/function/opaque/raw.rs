@@ -112,6 +112,10 @@ impl<T: OpaqueFunction> Rule for OnSlices<T> {
     }
 
     fn every_order(&self) -> &'static str {
-        "implement `tensor_backward` or `tensor_jvp`, which are differentiated to every order"
+        // A rule on slices is preferred to one that is derived from the other mode, so each must have its twin.
+        match self.method {
+            Method::Jvp => "implement `tensor_jvp`, and `tensor_backward` too if there is a `backward` on slices",
+            _ => "implement `tensor_backward`, and `tensor_jvp` too if there is a `jvp` on slices",
+        }
     }
 }
