@@ -1,8 +1,10 @@
 //! Functions whose rules are differentiable once: first derivatives everywhere, and never a wrong second one.
 
-use pullback::testing::GradCheck;
+use pullback::function::{Batching, rules};
+use pullback::testing::{GradCheck, check_function};
 use pullback::{
-    Context, Cotangent, ErrorKind, Function, Result, Tangent, Tensor, grad, hessian, jacfwd, jacrev, jvp, vjp, vmap,
+    Context, Cotangent, Dims, ErrorKind, Function, Result, Tangent, Tensor, VmapInfo, grad, hessian, jacfwd, jacrev,
+    jvp, vjp, vmap,
 };
 
 /// x³ with rules on raw data.
@@ -224,5 +226,55 @@ fn no_lanes_have_the_types_of_the_inputs_and_outputs() -> Result<()> {
     // Reverse mode outside of the lanes: every lane contributes to `w`, so nothing does.
     let total = |w: &Tensor| vmap(|x: &Tensor| Ok(Mixed.apply(&(x.clone(), i.clone(), w.clone()))?.0))(&x)?.sum();
     near(&grad(total)(&w)?, &[0.0; 3]);
+    Ok(())
+}
+
+/// x³ on raw data in every part, batched by one of the strategies.
+#[derive(Clone)]
+struct AllRaw(Batching);
+
+impl Function for AllRaw {
+    type Inputs = Tensor;
+    type Outputs = Tensor;
+    type Saved = Tensor;
+    fn forward(&self, x: &Tensor) -> Result<Tensor> {
+        on_data(x, &x.mul(0.0)?.add(1.0)?, |x| x.powi(3))
+    }
+    fn setup_context(&self, _: &mut Context<Self>, x: &Tensor, _: &Tensor) -> Result<Tensor> {
+        Ok(x.clone())
+    }
+    fn backward(&self, _: &Context<Self>, x: &Tensor, g: Cotangent) -> Result<Cotangent> {
+        Ok(on_data(x, &g.tensor()?, |x| 3.0 * x * x)?.into())
+    }
+    fn jvp(&self, _: &Context<Self>, x: &Tensor, t: Tangent) -> Result<Tangent> {
+        Ok(on_data(x, &t.tensor()?, |x| 3.0 * x * x)?.into())
+    }
+    fn once_differentiable(&self) -> bool {
+        true
+    }
+    fn vmap(&self, info: &VmapInfo, dim: Dims<Tensor>, x: &Tensor) -> Result<(Tensor, Dims<Tensor>)> {
+        match self.0 {
+            Batching::Loop => rules::per_example(self, info, dim, x),
+            Batching::LeadingDims => rules::leading_dims(self, info, dim, x),
+            Batching::Expand => rules::expand(self, info, dim, x),
+            Batching::Flatten => rules::flatten(self, info, dim, x),
+            _ => rules::elementwise(self, info, dim, x),
+        }
+    }
+}
+
+#[test]
+fn rules_on_raw_data_beside_every_strategy() -> Result<()> {
+    let x = Tensor::from([0.5, 1.5, 2.0]);
+    let strategies = [
+        Batching::Loop,
+        Batching::LeadingDims,
+        Batching::Expand,
+        Batching::Flatten,
+        /* elementwise */ Batching::Refuse,
+    ];
+    for batching in strategies {
+        check_function(&AllRaw(batching), &x)?.into_result()?;
+    }
     Ok(())
 }
