@@ -268,16 +268,21 @@ fn lane_dims<F: Function>(
     erased::check_structure::<F::Inputs, (), _>(&inputs.map(&mut |_| ()), in_dims, ["batch dim", "input"])
         .context(place)?;
     let (dims, n) = (collect::<F::Inputs, Option<usize>>(in_dims), info.batch_size);
-    for (k, (t, dim)) in leaves(inputs).into_iter().zip(&dims).enumerate() {
-        let Some(dim) = *dim else { continue };
-        match t.shape().get(dim) {
-            Some(&size) if size == n => {}
-            Some(&size) => bail!(Rule, "{}: expected {n} lanes along dim {dim} of input {k}, got {size} ({})", place(),
-                t.ty(); help = "pass the dims on that the batching rule is given, or those to which lanes were moved"),
-            None => bail!(Rule, "{}: batch dim {dim} of input {k} is out of range for {}", place(), t.ty()),
+    let (mut k, mut wrong) = (0, None);
+    inputs.visit(&mut |t| {
+        if let Some(dim) = dims[k].filter(|dim| wrong.is_none() && t.shape().get(*dim) != Some(&n)) {
+            wrong = Some((k, dim, t.ty()));
         }
+        k += 1;
+    });
+    match wrong {
+        None => Ok(dims),
+        Some((k, dim, ty)) if dim < ty.shape.len() => {
+            bail!(Rule, "{}: expected {n} lanes along dim {dim} of input {k}, got {} ({ty})", place(), ty.shape[dim];
+                help = "pass the dims on that the batching rule is given, or those to which lanes were moved")
+        }
+        Some((k, dim, ty)) => bail!(Rule, "{}: batch dim {dim} of input {k} is out of range for {ty}", place()),
     }
-    Ok(dims)
 }
 
 /// Outputs with the lanes along dimension 0.
