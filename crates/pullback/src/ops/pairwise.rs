@@ -7,6 +7,7 @@ use crate::array::Array;
 use crate::dtype::{Element, dispatch};
 use crate::kernels::map;
 use crate::kernels::math::Float;
+use crate::kernels::reduce::is_nan;
 use crate::tensor::Operand;
 use crate::{ErrorKind, Result, Tensor};
 
@@ -208,7 +209,7 @@ impl Binary for Xlogy {
     fn kernel(a: &Array, b: &Array, shape: &[usize]) -> Result<Array> {
         dispatch!(a.dtype(), "xlogy", float, T => Ok(map::zip::<T, T, T>(a, b, shape, #[inline(always)] |x, y| {
             // Of a y that is NaN, the product is NaN in any case.
-            let y = if x == T::ZERO && y == y { T::ONE } else { y };
+            let y = if x == T::ZERO && !is_nan(y) { T::ONE } else { y };
             x * Float::log(y)
         })))
     }
