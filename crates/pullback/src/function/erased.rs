@@ -1,7 +1,6 @@
 //! A typed [`Function`] as an [`Op`]: trees become slices on the way in and trees again on the way out, and
 //! everything that a user's method returns is checked here.
 
-use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use smallvec::SmallVec;
@@ -314,10 +313,6 @@ fn check_returned_input(k: usize, out: &Tensor, dim: Option<usize>, lanes: &[(&T
 impl<F: Function> Op for Erased<F> {
     fn name(&self) -> &str {
         self.function.name()
-    }
-
-    fn parameters(&self) -> Option<&dyn fmt::Debug> {
-        None
     }
 
     fn is_function(&self) -> bool {

@@ -1,6 +1,5 @@
 //! Rules that are not differentiated in turn: one call of such a rule is an operation that has no derivative.
 
-use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use smallvec::SmallVec;
@@ -114,10 +113,6 @@ impl<R: Rule> Call<R> {
 impl<R: Rule> Op for Once<R> {
     fn name(&self) -> &str {
         self.0.rule.function()
-    }
-
-    fn parameters(&self) -> Option<&dyn fmt::Debug> {
-        None
     }
 
     fn is_function(&self) -> bool {

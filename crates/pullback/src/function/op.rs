@@ -162,7 +162,9 @@ pub(crate) trait Op: Send + Sync + 'static {
     fn name(&self) -> &str;
 
     /// What tells this operation from others of its name, as a printed graph shows it: the fields of a struct, or nothing.
-    fn parameters(&self) -> Option<&dyn fmt::Debug>;
+    fn parameters(&self) -> Option<&dyn fmt::Debug> {
+        None
+    }
 
     /// True for the code of a user, which a graph holds as one call.
     fn is_function(&self) -> bool {

@@ -1,7 +1,5 @@
 //! Choosing between values: where, maximum, minimum, clamp.
 
-use std::fmt;
-
 use smallvec::smallvec;
 
 use super::arith::{binary_samples, scalar_tensor, with_common_dtype};
@@ -181,9 +179,6 @@ fn where_kernel(condition: &Array, a: &Array, b: &Array, shape: &[usize]) -> Arr
 impl Op for Where {
     fn name(&self) -> &str {
         "where_"
-    }
-    fn parameters(&self) -> Option<&dyn fmt::Debug> {
-        None
     }
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
         let shape = where_shape([inputs[0], inputs[1], inputs[2]])?;

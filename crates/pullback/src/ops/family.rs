@@ -362,10 +362,6 @@ impl<K: Binary> Op for BinaryOp<K> {
         K::NAME
     }
 
-    fn parameters(&self) -> Option<&dyn fmt::Debug> {
-        None
-    }
-
     fn is_differentiable(&self) -> bool {
         K::DIFFERENTIABLE
     }

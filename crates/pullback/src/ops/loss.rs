@@ -274,9 +274,6 @@ impl Op for SoftmaxLessTarget {
     fn name(&self) -> &str {
         "cross_entropy_backward"
     }
-    fn parameters(&self) -> Option<&dyn fmt::Debug> {
-        None
-    }
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
         let (x, target) = (inputs[0].concrete(), inputs[1].concrete());
         let target = classes::check("cross_entropy", target, x.shape()[x.rank() - 1], 0)?;

@@ -207,7 +207,7 @@ impl Smooth for Erfinv {
 }
 
 /// The derivatives of the logarithm of the gamma function from the first one on.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Polygamma {
     n: u32,
 }
@@ -282,7 +282,7 @@ fn polygamma_errors() -> Vec<ErrorSample> {
 }
 
 /// Modified Bessel functions of the first kind, of which each has its neighbours in its derivative.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct BesselI {
     order: u32,
     /// Times `exp(-|x|)`.
