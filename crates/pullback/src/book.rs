@@ -12,6 +12,8 @@ chapters! {
     Introduction "introduction.md"
     Tensors "tensors.md"
     Transforms "transforms.md"
+    Linearize "linearize.md"
+    Graphs "graphs.md"
     Extending "extending.md"
     Functions "functions.md"
     Closures "closures.md"

@@ -34,7 +34,8 @@
 //! - Transforms inside of the function as the operations that they lead to: the graph of `grad(f)` has those of the walk
 //!   back.
 //! - Random draws as draws: [`Key`](crate::random::Key)s give the same numbers in each call,
-//!   [`Generator`](crate::random::Generator)s the next ones.
+//!   [`Generator`](crate::random::Generator)s the next ones. (Draws on threads that the function starts are values from
+//!   outside.)
 //!
 //! Shapes and dtypes are those of the arguments that the function was captured with; a call with others is an error.
 //!

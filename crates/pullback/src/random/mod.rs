@@ -42,6 +42,11 @@
 //! # Ok::<(), pullback::Error>(())
 //! ```
 //!
+//! # In a graph
+//!
+//! [`capture`](crate::capture) writes a draw down as an operation. Each call of the graph repeats it: from a key with the same
+//! numbers, from a generator with the next ones.
+//!
 //! Draws have no derivative with respect to anything; scale and shift them to make that of a parameter
 //! (`mean + std * key.normal(…)`).
 //!

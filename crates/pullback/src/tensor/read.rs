@@ -45,7 +45,7 @@ impl Tensor {
     ///
     /// # Errors
     /// `Dtype` if `T` is not the element type (convert with [`to_dtype`](Tensor::to_dtype) first);
-    /// `ConcreteValueNeeded` for a value that is batched by `vmap`.
+    /// `ConcreteValueNeeded` for a value that is batched by `vmap`, or that [`capture`](crate::capture) writes down.
     ///
     /// ```
     /// use pullback::Tensor;
@@ -82,7 +82,7 @@ impl Tensor {
     /// Inside `grad`, `jvp` and their relatives this compares the values.
     ///
     /// # Errors
-    /// `ConcreteValueNeeded` for a value that is batched by `vmap`.
+    /// `ConcreteValueNeeded` as [`to_vec`](Tensor::to_vec).
     ///
     /// ```
     /// use pullback::Tensor;
@@ -107,7 +107,7 @@ impl Tensor {
     /// values.
     ///
     /// # Errors
-    /// `Shape` if the shapes differ; `ConcreteValueNeeded` for a value that is batched by `vmap`.
+    /// `Shape` if the shapes differ; `ConcreteValueNeeded` as [`to_vec`](Tensor::to_vec).
     ///
     /// ```
     /// use pullback::Tensor;
