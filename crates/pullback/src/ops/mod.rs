@@ -13,6 +13,7 @@ mod index;
 mod join;
 mod loss;
 mod matmul;
+mod modulo;
 mod moments;
 mod pairwise;
 mod power;
@@ -47,6 +48,7 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     join::OPS,
     loss::OPS,
     matmul::OPS,
+    modulo::OPS,
     moments::OPS,
     pairwise::OPS,
     power::OPS,

@@ -101,7 +101,7 @@ pub fn call(op: &str, parameters: &[&str], inputs: &[Tensor]) -> Result<Vec<Tens
             expm1 log log2 log10 log1p sqrt rsqrt cbrt reciprocal floor ceil round trunc isnan isinf isfinite neg abs sign
             square relu silu sinc sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh lgamma
             digamma erfinv i0 i1 i0e i1e gelu gelu_tanh mish softsign hardswish;
-        binary: add sub mul div maximum minimum logical_and logical_or logical_xor eq ne lt le gt ge hypot atan2 logaddexp pow xlogy;
+        binary: add sub mul div maximum minimum logical_and logical_or logical_xor eq ne lt le gt ge hypot atan2 logaddexp pow xlogy fmod remainder;
         dims: max_dims min_dims sum_dims mean_dims prod_dims any_dims all_dims logsumexp;
         "to_dtype" => x.to_dtype(p.dtype(0)),
         "where_" => match first {
