@@ -9,6 +9,7 @@ mod diag;
 mod discrete;
 mod extremes;
 pub(crate) mod family;
+mod fill;
 mod index;
 mod join;
 mod loss;
@@ -43,6 +44,7 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     compare::OPS,
     diag::OPS,
     extremes::OPS,
+    fill::OPS,
     index::elements::OPS,
     index::slices::OPS,
     join::OPS,
