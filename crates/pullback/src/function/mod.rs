@@ -21,8 +21,8 @@ pub use cotangent::{Cotangent, Tangent};
 pub use custom::{Custom, custom, custom_jvp, custom_vjp, custom_vmap};
 pub(crate) use op::{OpRef, Outs, Saved};
 pub use op::{Randomness, VmapInfo};
-pub(crate) use opaque::{FIRST_ONLY, NOT_ON_SLICES};
 pub use opaque::{ArrayMut, ArrayRef, Opaque, OpaqueFunction, Types};
+pub(crate) use opaque::{FIRST_ONLY, NOT_ON_SLICES};
 
 use crate::{Result, Tree};
 
