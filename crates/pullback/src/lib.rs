@@ -154,6 +154,7 @@ pub use kernels::threads::{num_threads, set_num_threads};
 pub use ops::{Reduction, cat, einsum, stack};
 pub use shape::{Shape, TensorType};
 pub use tensor::{Ellipsis, IndexBound, IndexItem, Indices, NewAxis, Operand, Tensor, s};
+pub use transforms::implicit;
 pub use transforms::{DimSpec, Grad, Pullback, Vmap, grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp, vmap};
 pub use tree::{Leaf, Static, Tree, stack_trees, unstack_trees};
 
