@@ -122,6 +122,7 @@
 //! - [`Function`]: your own operations; [`custom`]: from closures; [`OpaqueFunction`]: on slices. [`function::rules`] has
 //!   batching rules to choose from.
 //! - [`Tree`]: structures of tensors. [`DimSpec`]: where their batch dims lie.
+//! - [`implicit`]: solutions of equations, by any solver.
 //! - [`random`]: seeded random tensors, and what `vmap` does with them.
 //! - [`testing`]: checking derivatives.
 

@@ -39,7 +39,7 @@ pub enum Batching {
 
 impl Batching {
     /// Runs `function` for all lanes.
-    pub(super) fn run<F: Function>(
+    pub(crate) fn run<F: Function>(
         self,
         function: &F,
         info: &VmapInfo,

@@ -4,9 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::flat::{check_float, check_like};
+use super::lanes::Solver;
 use super::operator::{Operator, Products};
 use super::{Body, Equation, LinearSolver, materialize, negated, symbolic, zeros};
-use crate::function::{Batching, Cotangents, Tangents, backward_through, collect, custom, jvp_through};
+use crate::function::{Batching, Cotangents, Tangents, backward_through, collect, jvp_through};
 use crate::{Context, Function, Result, Tree};
 
 /// The solution `x` of `A(p)·x = b`, where `A` is known by its products and `solve` finds solutions.
@@ -216,10 +217,13 @@ impl<P: Tree, X: Tree> Function for LinearSolve<P, X> {
             let system = self.clone();
             return self.solver.solve(move |p: &P, v: &X| system.product(p, v), p, b);
         };
-        let x = custom(move |inputs: &(P, X)| given(inputs))
-            .name(if self.transposed { "transpose_solve" } else { "solve" })
-            .batching(self.batching)
-            .apply(inputs)?;
+        let solver = Solver {
+            name: if self.transposed { "transpose_solve" } else { "solve" }.into(),
+            body: given,
+            typical: Some(Arc::new(|(_, b): &(P, X)| Ok(b.clone()))),
+            batching: self.batching,
+        };
+        let x = solver.apply(inputs)?;
         check_like("a solution", b, &x)?;
         // A product that does not fit, or that captured what it should be given, is noticed before a derivative is wrong.
         self.product(p, &x)?;

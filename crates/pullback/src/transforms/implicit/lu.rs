@@ -12,7 +12,7 @@ pub(super) fn solve(a: &Tensor, b: &Tensor, failure: Failure) -> Result<Tensor> 
     let (mut matrices, mut x) = (read(a)?, read(b)?);
     let systems = x.len() / n.max(1);
     for (k, (a, x)) in matrices.chunks_mut((n * n).max(1)).zip(x.chunks_mut(n.max(1))).enumerate() {
-        let Err(row) = eliminate(a, x, n as f64 * epsilon) else { continue };
+        let Err(row) = eliminate(a, x, (n as f64).sqrt() * epsilon) else { continue };
         if failure == Failure::Nan {
             x.fill(f64::NAN);
             continue;

@@ -49,6 +49,7 @@
 
 mod flat;
 mod krylov;
+mod lanes;
 mod linear;
 mod lu;
 mod operator;

@@ -4,11 +4,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::flat::check_like;
+use super::lanes::Solver;
 use super::linear::LinearSolve;
 use super::operator::Jacobian;
 use super::search::{Search, fixed_point as iterate, newton};
 use super::{Body, Equation, LinearSolver, materialize, negated, symbolic, zeros};
-use crate::function::{Batching, Cotangents, Tangents, backward_through, collect, custom, jvp_through};
+use crate::function::{Batching, Cotangents, Tangents, backward_through, collect, jvp_through};
 use crate::{Context, Function, Result, Tree};
 
 /// The root `x` of `f(p, x) = 0` that `solve(p)` finds, as a function of the parameters `p`.
@@ -299,12 +300,13 @@ impl<P: Tree, X: Tree> Function for Root<P, X> {
 
     fn forward(&self, p: &P) -> Result<X> {
         let own = self.clone();
-        let (name, batching) = match self.solve {
-            Solve::Given(_) => ("solve", self.batching),
-            Solve::Newton(_) => ("newton", Batching::Loop),
-            Solve::Iterate(..) => ("iterate", Batching::Loop),
+        let (name, typical, batching) = match &self.solve {
+            Solve::Given(_) => ("solve", None, self.batching),
+            Solve::Newton(start) => ("newton", Some(start.clone()), Batching::Loop),
+            Solve::Iterate(_, start) => ("iterate", Some(start.clone()), Batching::Loop),
         };
-        let x = custom(move |p: &P| own.search(p)).name(name).batching(batching).apply(p)?;
+        let solver = Solver { name: name.into(), body: Arc::new(move |p| own.search(p)), typical, batching };
+        let x = solver.apply(p)?;
         // A residual that does not fit, or that captured a parameter, is noticed before a derivative is lost.
         self.residual(p, &x)?;
         Ok(x)

@@ -52,7 +52,7 @@ pub(super) fn fixed_point<X: Tree>(next: impl Fn(&X) -> Result<X>, mut x: X, sea
         super::flat::check_like("a next value", &x, &found)?;
         step = size(&found.zip_with(&x, |a, b| a.sub(b))?)?;
         x = found;
-        if step <= tolerance * size(&x)?.max(1.0) {
+        if step.is_finite() && step <= tolerance * size(&x)?.max(1.0) {
             return Ok(x);
         }
         if !step.is_finite() {

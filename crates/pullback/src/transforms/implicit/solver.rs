@@ -1,9 +1,12 @@
 //! Which method solves the linear systems that derivatives need.
 
+use std::sync::Arc;
+
 use super::flat::Flat;
+use super::lanes::Solver;
 use super::operator::matrix;
 use super::{krylov, lu};
-use crate::function::{Batching, Custom, custom};
+use crate::function::Batching;
 use crate::{DType, Function, Result, Tensor, Tree, error::bail};
 
 /// The method for the linear systems of a derivative, with its options.
@@ -134,20 +137,22 @@ impl LinearSolver {
         }
         if self.method == Method::Dense {
             let a = matrix(|v: &X| product(p, v), b, &flat)?;
-            let x = self.elimination().apply(&(a, flat.join(b)?))?;
-            return flat.split(&x, b);
+            let elimination = Solver {
+                name: "dense".into(),
+                body: Arc::new(move |(a, b): &(Tensor, Tensor)| lu::solve(a, b, self.failure)),
+                typical: None,
+                // The matrices of all lanes at once.
+                batching: Batching::LeadingDims,
+            };
+            return flat.split(&elimination.apply(&(a, flat.join(b)?))?, b);
         }
-        custom(move |(p, b): &(P, X)| self.iterate(|v: &X| product(p, v), b))
-            .name(if self.method == Method::Cg { "cg" } else { "gmres" })
-            .batching(Batching::Loop)
-            .apply(&(p.clone(), b.clone()))
-    }
-
-    /// Elimination as a function, which takes the matrices of all lanes at once.
-    fn elimination(self) -> Custom<(Tensor, Tensor), Tensor> {
-        custom(move |(a, b): &(Tensor, Tensor)| lu::solve(a, b, self.failure))
-            .name("dense")
-            .batching(Batching::LeadingDims)
+        let solver = Solver {
+            name: if self.method == Method::Cg { "cg" } else { "gmres" }.into(),
+            body: Arc::new(move |(p, b): &(P, X)| self.iterate(|v: &X| product(p, v), b)),
+            typical: Some(Arc::new(|(_, b): &(P, X)| Ok(b.clone()))),
+            batching: Batching::Loop,
+        };
+        solver.apply(&(p.clone(), b.clone()))
     }
 
     /// An iterative method, on values whose data can be read.
