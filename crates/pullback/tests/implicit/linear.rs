@@ -166,7 +166,7 @@ fn unknowns_are_trees() {
         Ok((first, second))
     });
     let b = (Tensor::from([1.0, 2.0]), Tensor::from([3.0f32, 4.0]));
-    let f = |p: &Tensor| Ok(system.apply(&(p.clone(), b.clone()))?.0.sum()?);
+    let f = |p: &Tensor| system.apply(&(p.clone(), b.clone()))?.0.sum();
     // x = (b₀ - p·b₁)/(1 + p²)
     let p = Tensor::from(0.5);
     near(number(&f(&p).unwrap()), (3.0 - 3.5) / 1.25, 1e-6);
@@ -183,4 +183,21 @@ fn the_short_form() {
     let solve = linear_solve(product, |a: &Tensor, b: &Tensor| raw_cramer(a, b, false));
     let solve = |at: &Pair| solve(at);
     assert_close(&jacrev(solve)(&at()).unwrap(), &jacrev(cramer)(&at()).unwrap(), 1e-13);
+}
+
+#[test]
+fn the_checker_finds_broken_promises() {
+    let found = |system: LinearSolve<Tensor, Tensor>, property: &str| {
+        let report = check_function(&system, &at()).unwrap();
+        assert!(report.finding(property).is_some(), "{report}");
+    };
+    let opaque = |a: &Tensor, b: &Tensor| raw_cramer(a, b, false);
+    // Not symmetric.
+    found(LinearSolve::new(product).symmetric(), "vjp_matches_differences");
+    // The solver of the system itself for the transposed one.
+    found(LinearSolve::new(product).solve(opaque).transpose_solve(opaque), "vjp_matches_differences");
+    // A solver of the transposed system.
+    found(LinearSolve::new(product).solve(|a: &Tensor, b: &Tensor| raw_cramer(a, b, true)), "vjp_matches_differences");
+    // A product that is not linear.
+    found(LinearSolve::new(|a: &Tensor, x: &Tensor| a.matmul(x)?.add(0.1)), "vjp_matches_differences");
 }

@@ -87,7 +87,7 @@ fn every_property_holds_for_every_kind() {
 
 /// Ten unknowns: `g(B·x) = p` with `g(y) = y + y³`, so that `x = B⁻¹·g⁻¹(p)`.
 fn ten() -> (Tensor, Tensor) {
-    let element = |k: usize| ((k * k + 3 * k) as f64).sin() * 0.3 + if k % 11 == 0 { 2.0 } else { 0.0 };
+    let element = |k: usize| ((k * k + 3 * k) as f64).sin() * 0.3 + if k.is_multiple_of(11) { 2.0 } else { 0.0 };
     let b = Tensor::from_slice(&(0..100).map(element).collect::<Vec<_>>(), &[10, 10]).unwrap();
     (b, Tensor::from_slice(&(0..10).map(|k| (k as f64 * 1.3).cos() * 2.0).collect::<Vec<_>>(), &[10]).unwrap())
 }

@@ -141,8 +141,8 @@ impl LinearSolver {
                 name: "dense".into(),
                 body: Arc::new(move |(a, b): &(Tensor, Tensor)| lu::solve(a, b, self.failure)),
                 typical: None,
-                // The matrices of all lanes at once.
-                batching: Batching::LeadingDims,
+                // The matrices of all lanes at once, and one for all of them where they share it.
+                batching: Batching::Expand,
             };
             return flat.split(&elimination.apply(&(a, flat.join(b)?))?, b);
         }
