@@ -10,7 +10,7 @@ use super::limits::{Limits, second_order_is_refused};
 use super::properties::{Part, f32_values_agree, properties, refusal_of_f32};
 use super::table::Sample;
 use crate::error::bail;
-use crate::function::probe::{saved_values, written_rules};
+use crate::function::probe::{Rules, rules, saved_values};
 use crate::tree::{leaves, path_of, try_map};
 use crate::{DType, ErrorKind, Function, Randomness, Result, Tensor, Tree, Vmap, stack};
 
@@ -137,8 +137,8 @@ pub fn check_function<F: Function>(function: &F, inputs: &F::Inputs) -> Result<R
     let (mut lines, mut skipped) = (Vec::new(), Vec::new());
     let refusal = refusal_of_f32(&sample);
     let name = function.name();
-    let written = catch_unwind(AssertUnwindSafe(|| written_rules(function, inputs))).ok().and_then(Result::ok);
-    let place = |property: &str, found: String| match rule_of(property, &found, written) {
+    let known = catch_unwind(AssertUnwindSafe(|| rules(function, inputs))).ok().and_then(Result::ok);
+    let place = |property: &str, found: String| match rule_of(property, &found, known) {
         Some(rule) if !found.contains("of function `") => format!("`{rule}` of function `{name}`: {found}"),
         _ => found,
     };
@@ -146,7 +146,7 @@ pub fn check_function<F: Function>(function: &F, inputs: &F::Inputs) -> Result<R
     let (draws, honoured) = randomness(&sample);
     lines.push(("randomness_is_honoured", honoured));
     let small = sample.inputs.iter().map(Tensor::numel).sum::<usize>() <= 64;
-    let limits = Limits::of(function, &sample);
+    let limits = Limits::of(function, &sample, known);
     let check = || GradCheck::new().fast(!small).check(&Part::of(&sample)?, Mode::Reverse, "reverse mode");
     match limits.mode_missing(Mode::Reverse) {
         Some(reason) => skipped.push(("vjp_matches_differences", reason.into())),
@@ -180,9 +180,9 @@ pub fn check_function<F: Function>(function: &F, inputs: &F::Inputs) -> Result<R
     Ok(Report { function: format!("function `{name}`"), lines, skipped })
 }
 
-/// Which method a finding is about, where its text does not say; `written` tells which of `backward` and `jvp` exist.
-fn rule_of(property: &str, found: &str, written: Option<(bool, bool)>) -> Option<&'static str> {
-    let (backward, jvp) = written?;
+/// Which method a finding is about, where its text does not say.
+fn rule_of(property: &str, found: &str, known: Option<Rules>) -> Option<&'static str> {
+    let Rules { backward, jvp, .. } = known?;
     // The rule that serves a mode, which may be the other one transposed.
     let reverse = if backward { "backward" } else { "jvp" };
     let forward = if jvp { "jvp" } else { "backward" };

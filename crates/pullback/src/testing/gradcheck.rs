@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::close::Outcome;
 use super::function::{Report, sample_of};
 use super::jacobian::{Mode, Tolerance, matches, matches_fast};
+use super::limits::refusal_of_second_order;
 use super::properties::{Part, properties};
 use super::table::Sample;
 use crate::error::bail;
@@ -104,7 +105,8 @@ impl GradCheck {
     }
 
     /// Checks the second derivatives of `f` at `x`: the derivatives of the gradient, in both modes, by the inputs and
-    /// by the cotangents of the outputs.
+    /// by the cotangents of the outputs. A function that refuses all of them, as one that is differentiable once does, fails
+    /// the one property `second_order_exists`.
     ///
     /// # Errors
     /// As [`GradCheck::run`].
@@ -115,6 +117,9 @@ impl GradCheck {
     ) -> Result<Report> {
         self.validate("gradgradcheck")?;
         let sample = sample_of("gradgradcheck", f, x)?;
+        if let Some(refusal) = refusal_of_second_order(&sample) {
+            return Ok(Report::new("gradgradcheck".into(), vec![("second_order_exists", Some(refusal))]));
+        }
         let mut lines =
             self.lines(&gradient_of(&sample)?, ["vjp_of_vjp_matches_differences", "jvp_of_vjp_matches_differences"]);
         if !self.fast {

@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use super::Body;
 use crate::function::{Batching, Dims, VmapInfo, collect};
-use crate::shape::{with_dim, without_dim};
-use crate::tree::try_map;
-use crate::{Context, Function, Result, Tensor, Tree};
+use crate::{Context, Function, Result, Tree};
 
 /// A solver, on values without derivatives. It has no derivative rule, because nobody differentiates it.
 pub(super) struct Solver<A, B> {
@@ -42,17 +40,15 @@ impl<A: Tree, B: Tree> Function for Solver<A, B> {
     }
 
     fn vmap(&self, info: &VmapInfo, in_dims: Dims<A>, inputs: &A) -> Result<(B, Dims<B>)> {
-        let Some(typical) = self.typical.as_ref().filter(|_| info.batch_size == 0) else {
-            return self.batching.run(self, info, in_dims, inputs);
+        let dims = collect::<A, Option<usize>>(&in_dims);
+        let outputs = match &self.typical {
+            // There is no lane to solve, and one of zeros need not have a solution.
+            Some(typical) if info.batch_size == 0 => {
+                Batching::Loop.lanes_first(0, &dims, inputs, |lane| typical(lane))?
+            }
+            _ => self.batching.lanes_first(info.batch_size, &dims, inputs, |lanes| self.apply(lanes))?,
         };
-        // There is no lane to solve, and one of zeros need not have a solution.
-        let mut dims = collect::<A, Option<usize>>(&in_dims).into_iter();
-        let lane = try_map(inputs, &mut |t| match dims.next().flatten() {
-            Some(dim) => Tensor::zeros(&without_dim(t.shape(), dim), t.dtype()),
-            None => Ok(t.clone()),
-        })?;
-        let none = try_map(&typical(&lane)?, &mut |t| Tensor::zeros(&with_dim(t.shape(), 0, 0), t.dtype()))?;
-        let out_dims = none.map(&mut |_| Some(0));
-        Ok((none, out_dims))
+        let out_dims = outputs.map(&mut |_| Some(0));
+        Ok((outputs, out_dims))
     }
 }
