@@ -20,6 +20,7 @@ mod prod;
 mod reduce;
 mod reduction;
 pub(crate) mod region;
+mod regression;
 mod scan;
 pub(crate) mod shape;
 mod softmax;
@@ -52,6 +53,7 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     prod::OPS,
     reduce::OPS,
     region::OPS,
+    regression::OPS,
     scan::OPS,
     shape::reorder::OPS,
     shape::repeat::OPS,
