@@ -209,6 +209,10 @@ fn a_solver_may_take_all_lanes_at_once() {
     let slopes = Vmap::new().of(vmap(grad(each)))(&a).unwrap();
     assert_close(&slopes, &Tensor::from([[0.25, 1.0 / 6.0], [0.125, 0.1]]), 1e-15);
     assert_eq!(calls.load(Ordering::Relaxed), 1);
+    // One that cannot is found out.
+    let single = Root::new(square_is, |a: &Tensor| a.sqrt()?.flatten(0, -1)?.select(0, 0));
+    let e = vmap(|a: &Tensor| single.clone().batching(Batching::LeadingDims).apply(a))(&Tensor::from([4.0, 9.0]));
+    assert_eq!(e.unwrap_err().kind(), pullback::ErrorKind::Rule);
 }
 
 #[test]
