@@ -12,6 +12,7 @@ chapters! {
     Introduction "introduction.md"
     Tensors "tensors.md"
     Transforms "transforms.md"
+    Implicit "implicit.md"
     Extending "extending.md"
     Functions "functions.md"
     Closures "closures.md"

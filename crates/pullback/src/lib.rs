@@ -122,6 +122,7 @@
 //! - [`Function`]: your own operations; [`custom`]: from closures; [`OpaqueFunction`]: on slices. [`function::rules`] has
 //!   batching rules to choose from.
 //! - [`Tree`]: structures of tensors. [`DimSpec`]: where their batch dims lie.
+//! - [`implicit`]: solutions of equations, by any solver.
 //! - [`random`]: seeded random tensors, and what `vmap` does with them.
 //! - [`testing`]: checking derivatives.
 
@@ -154,6 +155,7 @@ pub use kernels::threads::{num_threads, set_num_threads};
 pub use ops::{Reduction, cat, einsum, stack};
 pub use shape::{Shape, TensorType};
 pub use tensor::{Ellipsis, IndexBound, IndexItem, Indices, NewAxis, Operand, Tensor, s};
+pub use transforms::implicit;
 pub use transforms::{DimSpec, Grad, Pullback, Vmap, grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp, vmap};
 pub use tree::{Leaf, Static, Tree, stack_trees, unstack_trees};
 

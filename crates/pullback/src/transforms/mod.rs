@@ -1,6 +1,7 @@
 //! Functions of functions: they open a level, wrap, call, unwrap and close. No operation's name occurs in them.
 
 mod grad;
+pub mod implicit;
 mod jacobian;
 mod jvp;
 mod vjp;
