@@ -154,7 +154,11 @@ pub use kernels::threads::{num_threads, set_num_threads};
 pub use ops::{Reduction, cat, einsum, stack};
 pub use shape::{Shape, TensorType};
 pub use tensor::{Ellipsis, IndexBound, IndexItem, Indices, NewAxis, Operand, Tensor, s};
-pub use transforms::{DimSpec, Grad, Pullback, Vmap, grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp, vmap};
+pub use transforms::{
+    Argnums, BatchDim, DimSpec, Grad, Hessian, HessianDiagonal, HessianStrategy, Hvp, Jacfwd, Jacrev, Jvp, Laplacian,
+    Pullback, Vhp, Vjp, Vmap, grad, hessian, hessian_diagonal, hvp, jacfwd, jacobian, jacrev, jvp, laplacian,
+    stop_gradient, value_and_grad, value_and_jacobian, vhp, vjp, vmap,
+};
 pub use tree::{Leaf, Static, Tree, stack_trees, unstack_trees};
 
 #[doc(inline)]
