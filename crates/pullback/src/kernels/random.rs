@@ -425,8 +425,10 @@ mod tests {
         // Lanes 2..5 of 7, in each lanes 1..4 of 9, of shape [5].
         let (outer, inner) = ((2, 3, 7), (1, 3, 9));
         let whole = read(&normal(&[7, 9, 5], &Runs::all(315), DType::F64, 7, 3).unwrap());
-        let expected: Vec<f64> =
-            (2..5).flat_map(|i| (1..4).flat_map(move |j| (0..5).map(move |k| (i * 9 + j) * 5 + k))).map(|k: usize| whole[k]).collect();
+        let expected: Vec<f64> = (2..5)
+            .flat_map(|i| (1..4).flat_map(move |j| (0..5).map(move |k| (i * 9 + j) * 5 + k)))
+            .map(|k: usize| whole[k])
+            .collect();
         let part = normal(&[3, 3, 5], &Runs::of(&[outer, inner], 5), DType::F64, 7, 3).unwrap();
         assert_eq!(read(&part), expected);
         // Whole inner lanes are one run, and no lanes none.

@@ -370,9 +370,8 @@ fn dropout(key: Key, x: &Tensor, p: f64) -> Result<Tensor> {
     if !dtype.is_float() {
         bail!(Dtype, "dropout: expected floats, got {}", x.ty(); help = "convert with `to_dtype`");
     }
-    let kept = draw("dropout", x.shape(), |shape, runs| {
-        Ok(kernel::bernoulli(shape, runs, 1.0 - p, key.key, key.stream))
-    })?;
+    let kept =
+        draw("dropout", x.shape(), |shape, runs| Ok(kernel::bernoulli(shape, runs, 1.0 - p, key.key, key.stream)))?;
     if p == 1.0 {
         // The scale has no value; every element is dropped.
         return kept.where_(x, 0.0);

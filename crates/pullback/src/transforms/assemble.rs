@@ -30,9 +30,9 @@ impl Assembly {
 
     /// Adds the next part. All parts must have one type but for their size along the dim; `place` names what they are.
     pub(super) fn push(&mut self, part: Tensor, place: impl FnOnce() -> String) -> Result<()> {
-        let size = part.shape()[self.dim];
         let known = self.written.as_ref().map(Array::ty).or_else(|| self.kept.first().map(Tensor::ty));
-        if let Some(mut like) = known.clone() {
+        let size = part.shape().get(self.dim).copied().unwrap_or_default();
+        if let Some(mut like) = known {
             like.shape[self.dim] = size;
             if like != part.ty() {
                 bail!(Shape, "expected {like} for {} as in the parts before, got {}", place(), part.ty());

@@ -1,5 +1,6 @@
 //! Parts of a Hessian without the Hessian: its product with a vector, its diagonal and its trace.
 
+use super::assemble::Assembly;
 use super::grad::scalar;
 use super::jacobian::{along, parts};
 use super::jvp::push;
@@ -8,7 +9,7 @@ use crate::error::Context as _;
 use crate::function::Randomness;
 use crate::ops::structural::sum_dim;
 use crate::tree::{leaves, try_map};
-use crate::{Result, Tensor, Tree, cat};
+use crate::{Result, Tensor, Tree};
 
 /// The value of a scalar function at `x`, and its Hessian times `v`: how the gradient changes when `x` changes by `v`.
 ///
@@ -274,11 +275,7 @@ builder! {
 }
 
 impl<S, X> HessianDiagonal<S, X> {
-    fn run<A: Tree, Y: Tree>(
-        &self,
-        f: &dyn Fn(&A) -> Result<(Tensor, Y)>,
-        x: &A,
-    ) -> Result<(Tensor, Selected<S, A>, Y)>
+    fn run<A: Tree, Y: Tree>(&self, f: &dyn Fn(&A) -> Result<(Tensor, Y)>, x: &A) -> Result<(Tensor, Selected<S, A>, Y)>
     where
         S: Argnums<A>,
     {
@@ -325,24 +322,25 @@ fn diagonal<S: Argnums<A>, X, A: Tree, Y: Tree>(
     let mut first = None;
     for (i, t) in leaves(x).into_iter().enumerate() {
         let n = t.numel();
-        let mut entries = Vec::new();
+        let mut entries = Assembly::new(0, n);
         for part in parts(n, chunk) {
             let (_, rest) = along(&gradient, x, i, &part, *randomness, &mut |k, g, tangents| {
-                if k == i {
-                    entries.push(match tangents {
-                        // Row `first + l` is wanted of direction `l`.
-                        Some(t) => t
-                            .reshape_to(&[n, part.size])?
-                            .narrow(0, part.first as isize, part.size)?
-                            .diagonal(0, 0, 1)?,
-                        None => Tensor::zeros(&[part.size], g.dtype())?,
-                    });
+                if k != i {
+                    return Ok(());
                 }
-                Ok(())
+                let entry = match tangents {
+                    // Row `first + l` is wanted of direction `l`.
+                    Some(t) => {
+                        t.reshape_to(&[n, part.size])?.narrow(0, part.first as isize, part.size)?.diagonal(0, 0, 1)?
+                    }
+                    None => Tensor::zeros(&[part.size], g.dtype())?,
+                };
+                // It is copied to its place, so that the other rows are not held.
+                entries.push(entry, || format!("the diagonal of tensor {k}"))
             })?;
             first.get_or_insert(rest);
         }
-        found.push(cat(&entries.iter().collect::<Vec<_>>(), 0)?.reshape_to(t.shape())?);
+        found.push(entries.finish()?.reshape_to(t.shape())?);
     }
     let (value, aux) = match first {
         Some(first) => first,

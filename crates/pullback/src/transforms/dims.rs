@@ -11,7 +11,8 @@ use crate::{Result, Tree};
 /// `None` for a tree that is the same for every lane, or a tuple, array, `Vec`, map, `Box` or derived struct of these.
 ///
 /// A spec may stop at any node: `(None, 0)` for arguments `(params, x)` covers every tensor of `params`. Where all entries
-/// have one type, as in a `Vec`, [`BatchDim`] is a number or none.
+/// have one type, as in a `Vec`, [`BatchDim`] is a number or none; it also says `None` of an `Option` of a tree, where `None`
+/// alone could mean two things.
 ///
 /// ```
 /// use pullback::{BatchDim, Tensor, Vmap};
@@ -81,14 +82,28 @@ impl<A: Tree> DimSpec<A> for Option<usize> {
     }
 }
 
-/// The spec of an optional tree: `Some` of that of the tree.
-impl<A: Tree> DimSpec<Option<A>> for Option<Option<usize>> {
-    fn dims(&self, tree: &Option<A>) -> Result<Vec<Option<isize>>> {
-        self.flatten().dims(tree)
-    }
-    fn describe(&self) -> String {
-        DimSpec::<A>::describe(&self.flatten())
-    }
+/// Writes the spec of an optional tree: `Some` of that of the tree, or `None` for one that all lanes share.
+macro_rules! optional {
+    ($([$($generics:tt)*] $tree:ty: $spec:ty;)*) => { $(
+        impl<$($generics)*> DimSpec<Option<$tree>> for Option<$spec> {
+            fn dims(&self, tree: &Option<$tree>) -> Result<Vec<Option<isize>>> {
+                match (self, tree) {
+                    (Some(spec), Some(tree)) => spec.dims(tree),
+                    _ => None::<usize>.dims(tree),
+                }
+            }
+            fn describe(&self) -> String {
+                self.as_ref().map_or_else(|| "none".into(), DimSpec::<$tree>::describe)
+            }
+        }
+    )* };
+}
+optional! {
+    [A: Tree] A: Option<usize>;
+    [A: Tree] A: i32;
+    [A: Tree] A: BatchDim;
+    [A: Tree, D: DimSpec<A>] Vec<A>: Vec<D>;
+    [A: Tree, D: DimSpec<A>] Box<A>: Box<D>;
 }
 
 impl<A: Tree, D: DimSpec<A>> DimSpec<Box<A>> for Box<D> {

@@ -108,12 +108,10 @@ pub fn jacobian<A: Tree, O: Tree, F: Fn(&A) -> Result<O>>(f: F) -> impl Fn(&A) -
 /// assert_eq!(j.to_vec::<f64>()?, [2.0, 0.0, 0.0, 6.0]);
 /// # Ok::<(), pullback::Error>(())
 /// ```
-pub fn value_and_jacobian<A: Tree, O: Tree, F: Fn(&A) -> Result<O>>(
-    f: F,
-) -> impl Fn(&A) -> Result<(O, O::Mapped<A>)> {
+pub fn value_and_jacobian<A: Tree, O: Tree, F: Fn(&A) -> Result<O>>(f: F) -> impl Fn(&A) -> Result<(O, O::Mapped<A>)> {
     move |x| {
-        let (value, jacobian, ()) = reverse_jacobian(&|x: &A| Ok((f(x)?, ())), x, usize::MAX)
-            .context(|| "value_and_jacobian".into())?;
+        let (value, jacobian, ()) =
+            reverse_jacobian(&|x: &A| Ok((f(x)?, ())), x, usize::MAX).context(|| "value_and_jacobian".into())?;
         Ok((value, jacobian))
     }
 }
@@ -225,11 +223,7 @@ fn check_results<O: Tree>(value: &O) -> Result<()> {
 }
 
 /// The rows of the Jacobian of a recorded function.
-fn rows<A: Tree, O: Tree, Y: Tree>(
-    recorded: Recorded<A, (O, Y)>,
-    x: &A,
-    chunk: usize,
-) -> Result<(O, O::Mapped<A>, Y)> {
+fn rows<A: Tree, O: Tree, Y: Tree>(recorded: Recorded<A, (O, Y)>, x: &A, chunk: usize) -> Result<(O, O::Mapped<A>, Y)> {
     let Recorded { arguments, value: (value, aux), edges } = recorded;
     let mut rows = Vec::new();
     for (t, edge) in leaves(&value).into_iter().zip(edges) {
@@ -289,9 +283,12 @@ pub(super) struct Directions {
 /// are none.
 pub(super) fn parts(n: usize, chunk: usize) -> impl Iterator<Item = Directions> {
     let step = chunk.clamp(1, n.max(1));
-    (0..n.max(1))
-        .step_by(step)
-        .map(move |first| Directions { first, size: step.min(n - first), of: n, in_loop: chunk == 1 && n > 0 })
+    (0..n.max(1)).step_by(step).map(move |first| Directions {
+        first,
+        size: step.min(n - first),
+        of: n,
+        in_loop: chunk == 1 && n > 0,
+    })
 }
 
 /// The unit vectors of a shape in the given directions, in front.

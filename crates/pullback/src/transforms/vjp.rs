@@ -150,10 +150,7 @@ pub fn vjp<A: Tree, O: Tree>(f: impl FnOnce(&A) -> Result<O>, x: &A) -> Result<(
 }
 
 /// The value, the pullback and the auxiliary data.
-fn run<A: Tree, O: Tree, Y: Tree>(
-    f: impl FnOnce(&A) -> Result<(O, Y)>,
-    x: &A,
-) -> Result<(O, Pullback<A, O>, Y)> {
+fn run<A: Tree, O: Tree, Y: Tree>(f: impl FnOnce(&A) -> Result<(O, Y)>, x: &A) -> Result<(O, Pullback<A, O>, Y)> {
     let Recorded { arguments, value: (value, aux), edges } = record(f, x)?;
     let mut edges = edges.into_iter();
     let mut bad = None;

@@ -267,7 +267,9 @@ impl<R: Tree> Chunks<R> {
         }
         for (k, (known, value)) in self.values.iter_mut().zip(values).enumerate() {
             match known {
-                Value::Lanes(lanes) => lanes.push(value, || format!("result{} of lane {}", path_of(out, k), part.first))?,
+                Value::Lanes(lanes) => {
+                    lanes.push(value, || format!("result{} of lane {}", path_of(out, k), part.first))?
+                }
                 Value::Shared(shared) if part.in_loop && differ(shared, &value) => {
                     let (path, ty, lane) = (path_of(out, k), value.ty(), part.first);
                     bail!(Dim, "out_dims is None for result{path}, but it differs between lanes 0 and {lane} ({ty})";
