@@ -63,8 +63,12 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     unary::activation::OPS,
     unary::activation::WITH_PARAMETERS,
     unary::exponential::OPS,
+    unary::gated::CLAMPED,
+    unary::gated::OPS,
     unary::rounding::OPS,
     unary::sign::OPS,
+    unary::special::OPS,
+    unary::special::WITH_PARAMETERS,
     unary::trigonometric::OPS,
 ];
 

@@ -99,7 +99,8 @@ pub fn call(op: &str, parameters: &[&str], inputs: &[Tensor]) -> Result<Vec<Tens
     let out = by_name! {
         unary: detach logical_not trace max min var std prod sum mean any all t squeeze_all sigmoid softplus erf erfc exp exp2
             expm1 log log2 log10 log1p sqrt rsqrt cbrt reciprocal floor ceil round trunc isnan isinf isfinite neg abs sign
-            square relu silu sinc sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh;
+            square relu silu sinc sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh lgamma
+            digamma erfinv i0 i1 i0e i1e gelu gelu_tanh mish softsign hardswish;
         binary: add sub mul div maximum minimum logical_and logical_or logical_xor eq ne lt le gt ge hypot atan2 logaddexp pow;
         dims: max_dims min_dims sum_dims mean_dims prod_dims any_dims all_dims logsumexp;
         "to_dtype" => x.to_dtype(p.dtype(0)),
@@ -111,6 +112,7 @@ pub fn call(op: &str, parameters: &[&str], inputs: &[Tensor]) -> Result<Vec<Tens
                 _ => x.where_(y, p.float(0)),
             },
         },
+        "polygamma" => x.polygamma(p.size(0) as u32),
         "leaky_relu" => x.leaky_relu(p.float(0)),
         "elu" => x.elu(p.float(0)),
         "diff" => x.diff(p.size(0), p.int(1)),
