@@ -10,7 +10,12 @@
 //! | [`jvp`] | the value and its change along a direction, by forward mode |
 //! | [`vmap`] | a function of one example turned into a function of many |
 //! | [`jacrev`], [`jacfwd`] | the Jacobian, by reverse or forward mode |
+//! | [`jacobian`], [`value_and_jacobian`] | the Jacobian by the mode that suits the sizes, and with the value |
 //! | [`hessian`] | the Hessian, forward over reverse |
+//! | [`hvp`], [`vhp`], [`laplacian`], [`hessian_diagonal`] | parts of the Hessian without the Hessian |
+//!
+//! Each has a builder with its options, such as [`Grad`] and [`Vmap`]: which arguments to differentiate, auxiliary data,
+//! chunks, random numbers, dims.
 //!
 //! # The five-minute tour
 //!

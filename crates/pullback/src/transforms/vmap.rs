@@ -105,6 +105,9 @@ impl<I, O> Vmap<I, O> {
     /// there is nothing to loop over, and `f` runs once on a batch of none. 0 is an error of kind `Value` when the function
     /// is called.
     ///
+    /// A [`Generator`](crate::random::Generator) that `f` captured advances with every run; draw from a
+    /// [`Key`](crate::random::Key).
+    ///
     /// ```
     /// use pullback::{Tensor, Vmap};
     /// let x = Tensor::from([1.0, -2.0, 3.0]);
@@ -292,6 +295,7 @@ impl<R: Tree> Chunks<R> {
 }
 
 /// True if two tensors are seen to differ; those that an outer `vmap` works on cannot be seen.
+#[allow(clippy::eq_op, reason = "NaN is not equal to itself")]
 fn differ(a: &Tensor, b: &Tensor) -> bool {
     if a.ty() != b.ty() {
         return true;
@@ -300,7 +304,7 @@ fn differ(a: &Tensor, b: &Tensor) -> bool {
     let (a, b) = (contiguous(a), contiguous(b));
     any_dtype!(a.dtype(), T => {
         let (a, b) = (a.as_slice::<T>().unwrap_or_default(), b.as_slice::<T>().unwrap_or_default());
-        // NaN is not equal to itself, but the same for every lane.
+        // NaN is the same for every lane.
         a.iter().zip(b).any(|(a, b)| a != b && (a == a || b == b))
     })
 }

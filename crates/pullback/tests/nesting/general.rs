@@ -98,7 +98,9 @@ enum Step {
     /// Lanes in front, one at a time.
     Loop,
 }
-use Step::{Back, Chunked, Front, Grad, Hessian as Hess, Hvp as Product, Jacfwd, Jacrev, Jvp, Laplacian as Trace, Loop, Vjp};
+use Step::{
+    Back, Chunked, Front, Grad, Hessian as Hess, Hvp as Product, Jacfwd, Jacrev, Jvp, Laplacian as Trace, Loop, Vjp,
+};
 
 const STEPS: [Step; 12] = [Grad, Vjp, Jvp, Jacrev, Jacfwd, Hess, Product, Trace, Front, Back, Chunked, Loop];
 

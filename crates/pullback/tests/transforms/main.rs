@@ -8,6 +8,7 @@
 //! | T-04 | no argument selected | cannot be written |
 //! | T-30 | primals that are no tuple | types |
 //! | T-36 | an operation without a forward rule | every operation has one; functions: `tests/function` |
+//! | T-64 | chunks of no lanes | `c76_…` |
 //! | T-50, T-52, T-54, T-58, T-63 | kinds of specs and policies | types; `refused.rs` |
 
 mod argnums;
