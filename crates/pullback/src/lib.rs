@@ -11,8 +11,13 @@
 //! | [`linearize`] | the value and the pushforward: that map, for many directions |
 //! | [`vmap`] | a function of one example turned into a function of many |
 //! | [`jacrev`], [`jacfwd`] | the Jacobian, by reverse or forward mode |
+//! | [`jacobian`], [`value_and_jacobian`] | the Jacobian by the mode that suits the sizes, and with the value |
 //! | [`hessian`] | the Hessian, forward over reverse |
+//! | [`hvp`], [`vhp`], [`laplacian`], [`hessian_diagonal`] | parts of the Hessian without the Hessian |
 //! | [`capture`] | a graph of what the function does: to print, check, draw and run again |
+//!
+//! Each has a builder with its options, such as [`Grad`] and [`Vmap`]: which arguments to differentiate, auxiliary data,
+//! chunks, random numbers, dims.
 //!
 //! # The five-minute tour
 //!
@@ -124,6 +129,7 @@
 //! - [`Function`]: your own operations; [`custom`]: from closures; [`OpaqueFunction`]: on slices. [`function::rules`] has
 //!   batching rules to choose from.
 //! - [`Tree`]: structures of tensors. [`DimSpec`]: where their batch dims lie.
+//! - [`implicit`]: solutions of equations, by any solver.
 //! - [`random`]: seeded random tensors, and what `vmap` does with them.
 //! - [`testing`]: checking derivatives.
 
@@ -158,9 +164,11 @@ pub use kernels::threads::{num_threads, set_num_threads};
 pub use ops::{Reduction, cat, einsum, stack};
 pub use shape::{Shape, TensorType};
 pub use tensor::{Ellipsis, IndexBound, IndexItem, Indices, NewAxis, Operand, Tensor, s};
+pub use transforms::implicit;
 pub use transforms::{
-    DimSpec, Grad, Pullback, Pushforward, Vmap, grad, hessian, jacfwd, jacrev, jvp, linearize, value_and_grad, vjp,
-    vmap,
+    Argnums, BatchDim, DimSpec, Grad, Hessian, HessianDiagonal, HessianStrategy, Hvp, Jacfwd, Jacrev, Jvp, Laplacian,
+    Pullback, Pushforward, Vhp, Vjp, Vmap, grad, hessian, hessian_diagonal, hvp, jacfwd, jacobian, jacrev, jvp,
+    laplacian, linearize, stop_gradient, value_and_grad, value_and_jacobian, vhp, vjp, vmap,
 };
 pub use tree::{Leaf, Static, Tree, stack_trees, unstack_trees};
 

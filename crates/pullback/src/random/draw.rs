@@ -5,16 +5,16 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use smallvec::smallvec;
+use smallvec::{SmallVec, smallvec};
 
 use super::Key;
 use crate::error::bail;
 use crate::function::op::{Batched, Cotangents, Op, Tangents};
 use crate::function::{Cotangent, OpRef, Outs, Randomness, Saved, Tangent, VmapInfo};
-use crate::interp::level::{Below, active_batches, active_capture, forbids_randomness};
+use crate::interp::level::{Below, Part, active_batches, active_capture, forbids_randomness};
 use crate::interp::{LevelKind, batch, capture};
-use crate::kernels::random as kernel;
-use crate::shape::Shape;
+use crate::kernels::random::{self as kernel, Runs};
+use crate::shape::{Shape, numel};
 use crate::tensor::checked_numel;
 use crate::{DType, Result, Tensor};
 
@@ -55,14 +55,27 @@ pub(super) enum Kind {
     Permutation,
 }
 
+/// Which lanes of a level draw, of those that its `vmap` has in all parts.
+#[derive(Clone, Copy)]
+struct Lanes {
+    first: usize,
+    size: usize,
+    of: usize,
+    /// Whether the only lane has no dimension.
+    in_loop: bool,
+}
+
 /// A draw of random numbers.
 #[derive(Clone)]
 pub(super) struct Draw {
     /// The operation as messages name it.
     pub(super) op: &'static str,
     pub(super) kind: Kind,
-    pub(super) shape: Shape,
-    pub(super) source: Source,
+    /// The lanes that draw their own numbers, outermost first; filled in as levels are asked.
+    lanes: Vec<Lanes>,
+    /// The shape for one lane.
+    shape: Shape,
+    source: Source,
 }
 
 impl fmt::Debug for Draw {
@@ -78,31 +91,38 @@ impl fmt::Debug for Draw {
 }
 
 impl Draw {
+    pub(super) fn new(op: &'static str, kind: Kind, shape: &[usize], source: Source) -> Draw {
+        Draw { op, kind, lanes: Vec::new(), shape: Shape::from_slice(shape), source }
+    }
+
     /// Draws: numbers of its own for every lane that is to have them, and as an operation of the graph that is being
     /// captured, if there is one.
     pub(super) fn apply(self) -> Result<Tensor> {
         let op = self.op;
         if let Some(level) = forbids_randomness() {
             let (id, LevelKind::Batch { size, .. }) = (level.id, level.kind) else { unreachable!("a batch level") };
+            let size = level.part.map_or(size, |p| p.of);
             bail!(Randomness, "{op}: random numbers are drawn inside a `vmap` ({size} lanes, level {id}) that does not \
                 say whether its lanes share them"; help = "give it `.randomness(Randomness::Different)` for numbers \
                 of their own, or `.randomness(Randomness::Same)` for shared ones");
         }
         let capture = active_capture();
         // Older levels hold the outer dimensions. Those that are older than the graph are asked below it.
-        let mut full = Shape::new();
-        let mut own_numbers = Vec::new();
-        for level in active_batches() {
-            if let LevelKind::Batch { size, randomness: Randomness::Different } = level.kind
-                && capture.as_ref().is_none_or(|c| c.id < level.id)
-            {
-                full.push(size);
-                own_numbers.push(level);
+        let newer = |id| capture.as_ref().is_none_or(|c| c.id < id);
+        let mut levels = Vec::new();
+        let mut lanes = Vec::new();
+        for level in active_batches().into_iter().filter(|level| newer(level.id)) {
+            let LevelKind::Batch { size, randomness: Randomness::Different } = level.kind else { continue };
+            let part = level.part.unwrap_or(Part { first: 0, of: size, in_loop: false });
+            lanes.push(Lanes { first: part.first, size, of: part.of, in_loop: part.in_loop });
+            if !part.in_loop {
+                levels.push(level);
             }
         }
-        full.extend_from_slice(&self.shape);
-        checked_numel(op, &full)?;
-        let draw = Draw { shape: full, ..self };
+        lanes.extend_from_slice(&self.lanes);
+        let all: Shape = lanes.iter().map(|l| l.of).chain(self.shape.iter().copied()).collect();
+        checked_numel(op, &all)?;
+        let draw = Draw { lanes, ..self };
         let mut t = match capture {
             Some(level) => {
                 let _below = Below::level(level.id);
@@ -113,20 +133,23 @@ impl Draw {
             }
             None => draw.numbers()?,
         };
-        for level in &own_numbers {
+        for level in &levels {
             t = batch::wrap(level, t, 0);
         }
         Ok(t)
     }
 
     fn numbers(&self) -> Result<Tensor> {
-        let (Key { key, stream }, shape) = (self.source.key(), &self.shape[..]);
+        let (Key { key, stream }, own) = (self.source.key(), self.lanes.iter().filter(|l| !l.in_loop).map(|l| l.size));
+        let shape: &[usize] = &own.chain(self.shape.iter().copied()).collect::<Shape>();
+        let ranges: SmallVec<[_; 2]> = self.lanes.iter().map(|l| (l.first, l.size, l.of)).collect();
+        let runs = &Runs::of(&ranges, numel(&self.shape));
         let array = match self.kind {
-            Kind::Uniform(dtype) => kernel::uniform(shape, dtype, key, stream)?,
-            Kind::Normal(dtype) => kernel::normal(shape, dtype, key, stream)?,
-            Kind::Integers { low, high, dtype } => kernel::integers(shape, low, high, dtype, key, stream)?,
-            Kind::Bernoulli(p) => kernel::bernoulli(shape, p, key, stream),
-            Kind::Permutation => kernel::permutations(shape, key, stream),
+            Kind::Uniform(dtype) => kernel::uniform(shape, runs, dtype, key, stream)?,
+            Kind::Normal(dtype) => kernel::normal(shape, runs, dtype, key, stream)?,
+            Kind::Integers { low, high, dtype } => kernel::integers(shape, runs, low, high, dtype, key, stream)?,
+            Kind::Bernoulli(p) => kernel::bernoulli(shape, runs, p, key, stream),
+            Kind::Permutation => kernel::permutations(shape, runs, key, stream),
         };
         Ok(array.into())
     }

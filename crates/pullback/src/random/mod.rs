@@ -29,6 +29,8 @@
 //! | `Different` | gives lane `k` the part `k` of a draw of shape `[lanes] + s` |
 //! | `Same` | gives every lane the same numbers |
 //!
+//! The numbers do not depend on the [`chunk_size`](crate::Vmap::chunk_size).
+//!
 //! Nested `vmap`s are each asked: a draw has one more dimension for every one that says `Different`, the outermost
 //! first, and one that says `Error` refuses. It makes no difference whether an input is batched.
 //!
@@ -64,7 +66,6 @@ use crate::error::bail;
 use crate::interp::capture;
 use crate::interp::level::active_capture;
 use crate::kernels::random as kernel;
-use crate::shape::Shape;
 use crate::{DType, Result, Tensor};
 
 /// What random numbers are drawn from: 128 bits, copied freely.
@@ -296,7 +297,7 @@ draws! {
 }
 
 fn draw(op: &'static str, kind: Kind, shape: &[usize], source: Source) -> Result<Tensor> {
-    Draw { op, kind, shape: Shape::from_slice(shape), source }.apply()
+    Draw::new(op, kind, shape, source).apply()
 }
 
 /// An error unless `dtype` is a float.
