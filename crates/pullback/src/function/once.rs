@@ -1,5 +1,6 @@
 //! Rules that are not differentiated in turn: one call of such a rule is an operation that has no derivative.
 
+use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use smallvec::SmallVec;
@@ -37,6 +38,13 @@ pub(super) trait Rule: Send + Sync + 'static {
 /// One call of a rule. Its inputs are what was saved, then the cotangents (or tangents) that are not symbolic zeros; its
 /// outputs are the results that are tensors.
 struct Once<R>(Arc<Call<R>>);
+
+/// The method.
+impl<R: Rule> fmt::Debug for Once<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.rule.method().name())
+    }
+}
 
 struct Call<R> {
     rule: R,
@@ -95,7 +103,7 @@ impl<R: Rule> Call<R> {
         if known.iter().map(Option::is_some).ne(symbols.iter().map(Option::is_some)) {
             bail!(
                 Rule,
-                "{}: expected the same results to be symbolic zeros for every lane",
+                "{}: expected the same results to be symbolic zeros in every run",
                 place(self.rule.function(), self.rule.method())
             );
         }
@@ -113,6 +121,10 @@ impl<R: Rule> Call<R> {
 impl<R: Rule> Op for Once<R> {
     fn name(&self) -> &str {
         self.0.rule.function()
+    }
+
+    fn parameters(&self) -> Option<&dyn fmt::Debug> {
+        Some(self)
     }
 
     fn is_function(&self) -> bool {

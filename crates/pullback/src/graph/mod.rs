@@ -115,8 +115,8 @@ impl<A: Tree, O: Tree> Clone for Graph<A, O> {
 ///     d: f64[] = mul 1.0 b
 ///     e: f64[] = mul c a
 ///     f: f64[] = mul c a
-///     g: f64[] = add e f
-///     h: f64[] = add d g
+///     g: f64[] = add d e
+///     h: f64[] = add g f
 ///     return h
 /// }");
 /// # Ok::<(), pullback::Error>(())

@@ -138,6 +138,15 @@ fn lanes_are_asked_when_the_graph_runs() -> Result<()> {
         assert_eq!(values(&between(&cube)?), values(&want));
         assert_eq!(values(&capture(map.of(map.of(f)))(&cube)?.call(&cube)?), values(&want));
     }
+    // In parts: the same numbers as at once.
+    for chunk in [1, 2] {
+        let map = Vmap::new().randomness(Randomness::Different);
+        let want = map.of(f)(&rows)?;
+        let parts = map.chunk_size(chunk);
+        assert_eq!(values(&capture(parts.of(f))(&rows)?.call(&rows)?), values(&want));
+        assert_eq!(values(&parts.of(|x: &Tensor| graph.call(x))(&rows)?), values(&want));
+        assert_eq!(values(&parts.of(|x: &Tensor| capture(f)(x)?.call(x))(&rows)?), values(&want));
+    }
     let e = refused(vmap(|x: &Tensor| graph.call(x))(&rows));
     assert_eq!(e.kind(), ErrorKind::Randomness);
     refused(vmap(|x: &Tensor| capture(f)(x)?.call(x))(&rows));

@@ -2,8 +2,8 @@
 
 use pullback::testing::assert_close;
 use pullback::{
-    DType, ErrorKind, Result, Tensor, Tree, Vmap, capture, cat, einsum, grad, hessian, jacfwd, jacrev, jvp, linearize,
-    value_and_grad, vjp, vmap,
+    DType, ErrorKind, Result, Tensor, Tree, Vmap, capture, cat, einsum, grad, hessian, hvp, jacfwd, jacrev, jvp,
+    laplacian, linearize, stop_gradient, value_and_grad, vjp, vmap,
 };
 
 use super::{close, refused, values};
@@ -91,6 +91,10 @@ fn transforms_inside() {
     same("vmap of grad", vmap(grad(|(a, b): &Pair| a.mul(b)?.exp()?.mul(a))));
     same("vmap over one", |(x, y): &Pair| Vmap::new().in_dims(0).of(|a: &Tensor| a.mul(y)?.sum())(x));
     same("grad of vmap", grad(|x: &Pair| vmap(|(a, b): &Pair| a.mul(b)?.sin())(x)?.sum()));
+    same("hvp", |x: &Pair| hvp(scalar, x, &(x.1.clone(), x.0.clone())));
+    same("laplacian", laplacian(|x: &Pair| scalar(x)));
+    same("stop_gradient", grad(|x: &Pair| scalar(&(stop_gradient(&x.0)?, x.1.clone()))));
+    same("chunks", Vmap::new().chunk_size(2).of(grad(|(a, b): &Pair| a.mul(b)?.exp()?.mul(a))));
     same("capture", |x: &Pair| capture(vector)(x)?.call(&(x.1.clone(), x.0.clone())));
     same("grad of a graph", grad(|x: &Pair| capture(scalar)(x)?.call(x)));
 }
