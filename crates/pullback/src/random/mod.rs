@@ -23,7 +23,7 @@
 //!
 //! Whether lanes share their numbers is for the `vmap` to say, with [`Vmap::randomness`](crate::Vmap::randomness):
 //!
-//! | [`Randomness`] | a draw of shape `s` |
+//! | [`Randomness`](crate::Randomness) | a draw of shape `s` |
 //! |---|---|
 //! | `Error`, the default | is an error of kind [`Randomness`](crate::ErrorKind::Randomness) |
 //! | `Different` | gives lane `k` the part `k` of a draw of shape `[lanes] + s` |
