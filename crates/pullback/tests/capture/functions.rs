@@ -326,3 +326,30 @@ fn equations_are_captured_as_calls() -> Result<()> {
     close(&values(&vmap(grad(|x: &Tensor| graph.call(x)))(&rows)?), &values(&vmap(grad(f))(&rows)?));
     Ok(())
 }
+
+/// A function that holds a tensor instead of taking it as an input.
+#[derive(Clone)]
+struct Holding(Tensor);
+
+impl Function for Holding {
+    type Inputs = Tensor;
+    type Outputs = Tensor;
+    type Saved = ();
+
+    fn forward(&self, x: &Tensor) -> Result<Tensor> {
+        x.mul(&self.0)
+    }
+    fn setup_context(&self, _: &mut Context<Self>, _: &Tensor, _: &Tensor) -> Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_variable_that_a_function_captured_is_an_error() -> Result<()> {
+    let x = Tensor::from(3.0);
+    let e = refused(capture(|x: &Tensor| Holding(x.clone()).apply(&x.mul(2.0)?))(&x));
+    assert_eq!(e.kind(), ErrorKind::CapturedTracer, "{e}");
+    // A value from outside is none, and neither is one that nothing is done to at this level.
+    close(&[value(&capture(|x: &Tensor| Holding(Tensor::from(2.0)).apply(x))(&x)?.call(&Tensor::from(5.0))?)], &[10.0]);
+    Ok(())
+}

@@ -1,8 +1,13 @@
 //! Random numbers in a graph are drawn in each call.
 
+use std::sync::Arc;
+
 use pullback::graph::{Cached, Capture};
 use pullback::random::{Generator, Key};
-use pullback::{DType, ErrorKind, Randomness, Result, Static, Tensor, Vmap, capture, grad, vmap};
+use pullback::{
+    Context, Cotangent, DType, ErrorKind, Function, Randomness, Result, Static, Tensor, Vmap, capture, custom, grad,
+    vmap,
+};
 
 use super::{close, refused, value, values};
 
@@ -185,5 +190,75 @@ fn generators_may_be_statics() -> Result<()> {
     let graph = capture(|x: &Tensor| x.add(SHARED.uniform(&[], DType::F64)?))(&Tensor::from(0.0))?;
     let (a, b) = (value(&graph.call(&Tensor::from(0.0))?), value(&graph.call(&Tensor::from(0.0))?));
     assert_ne!(a, b);
+    Ok(())
+}
+
+/// Adds noise in its `forward`.
+#[derive(Clone)]
+struct Noisy {
+    generator: Arc<Generator>,
+}
+
+impl Function for Noisy {
+    type Inputs = Tensor;
+    type Outputs = Tensor;
+    type Saved = ();
+
+    fn name(&self) -> &str {
+        "Noisy"
+    }
+    fn forward(&self, x: &Tensor) -> Result<Tensor> {
+        x.add(self.generator.uniform(x.shape(), DType::F64)?)
+    }
+    fn setup_context(&self, _: &mut Context<Self>, _: &Tensor, _: &Tensor) -> Result<()> {
+        Ok(())
+    }
+    fn backward(&self, _: &Context<Self>, (): &(), g: Cotangent) -> Result<Cotangent> {
+        Ok(g)
+    }
+}
+
+#[test]
+fn draws_in_users_functions_are_made_by_them() -> Result<()> {
+    let noisy = || Noisy { generator: Arc::new(Generator::new(4)) };
+    let (captured, eager) = (noisy(), noisy());
+    let x = Tensor::from([1.0, 2.0]);
+    let graph = capture(|x: &Tensor| captured.apply(x))(&x)?;
+    assert!(graph.operations().eq(["Noisy"]));
+    eager.apply(&x)?;
+    for _ in 0..3 {
+        assert_eq!(values(&graph.call(&x)?), values(&eager.apply(&x)?));
+    }
+    Ok(())
+}
+
+#[test]
+fn a_draw_for_lanes_below_a_graph_is_an_error() {
+    // Its `forward` returns what it draws, which has lanes although its input has none.
+    let drawn = custom(|x: &Tensor| Key::new(1).uniform(x.shape(), DType::F64))
+        .name("Drawn")
+        .saving(|_, _| Ok(()), |(): &(), g: Cotangent| Ok(g))
+        .backward_is_linear()
+        .into_fn();
+    let rows = Tensor::from([[1.0, 2.0], [3.0, 4.0]]);
+    let shared = |w: &Tensor| Vmap::new().randomness(Randomness::Different).of(|x: &Tensor| drawn(w)?.mul(x))(&rows);
+    let e = refused(capture(shared)(&Tensor::from([1.0, 2.0])));
+    assert_eq!(e.kind(), ErrorKind::Randomness);
+    assert!(e.to_string().contains("`Drawn` draws random numbers for a `vmap` (level "), "{e}");
+}
+
+#[test]
+fn a_rule_may_draw_while_a_graph_is_captured() -> Result<()> {
+    // The draw is a variable of the graph, which none of the arguments of the rule depends on.
+    let noise = custom(|x: &Tensor| Ok(x.clone()))
+        .vjp(
+            |x: &Tensor| Ok((x.clone(), ())),
+            |(): &(), g: Cotangent| g.map(|g| g.add(Key::new(1).uniform(g.shape(), DType::F64)?)),
+        )
+        .into_fn();
+    let at = Tensor::from([5.0, 6.0]);
+    let f = |x: &Tensor| x.mul(&grad(|y: &Tensor| noise(y)?.sum())(&at)?);
+    let (x, y) = (Tensor::from([1.0, 2.0]), Tensor::from([3.0, 4.0]));
+    close(&values(&capture(f)(&x)?.call(&y)?), &values(&f(&y)?));
     Ok(())
 }
