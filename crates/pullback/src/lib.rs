@@ -130,6 +130,7 @@
 //!   batching rules to choose from.
 //! - [`Tree`]: structures of tensors. [`DimSpec`]: where their batch dims lie.
 //! - [`implicit`]: solutions of equations, by any solver.
+//! - [`graph`]: functions written down as lists of operations, and run again.
 //! - [`random`]: seeded random tensors, and what `vmap` does with them.
 //! - [`testing`]: checking derivatives.
 

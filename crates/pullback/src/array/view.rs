@@ -17,7 +17,7 @@ pub(crate) struct Cut {
     pub(crate) keep: bool,
 }
 
-/// As an index is written in Python.
+/// The first index and the one behind the last, with the step unless it is 1; or the only index.
 impl fmt::Debug for Cut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let end = self.start as isize + self.len as isize * self.step;
