@@ -97,13 +97,13 @@ impl<I, O> Vmap<I, O> {
         self
     }
 
-    /// How many lanes to run at once, at most: `f` runs once for each chunk. The results are the same, random numbers among
-    /// them; what is held besides them grows with the chunk, not with the number of lanes.
+    /// How many lanes to run at once, at most: `f` runs once for each chunk. The results are the same, random numbers
+    /// among them; what is held besides them grows with the chunk, not with the number of lanes.
     ///
-    /// With 1 it is a plain loop: nothing is batched, so `f` may read the data of its arguments. There, a result with an
-    /// `out_dims` of `None` is compared between lanes, because nothing else shows whether it depends on them. Without lanes
-    /// there is nothing to loop over, and `f` runs once on a batch of none. 0 is an error of kind `Value` when the function
-    /// is called.
+    /// With 1 it is a plain loop: nothing is batched, so `f` may read the data of its arguments. There, a result with
+    /// an `out_dims` of `None` is compared between lanes, because nothing else shows whether it depends on them.
+    /// Without lanes there is nothing to loop over, and `f` runs once on a batch of none. 0 is an error of kind `Value`
+    /// when the function is called.
     ///
     /// A [`Generator`](crate::random::Generator) that `f` captured advances with every run; draw from a
     /// [`Key`](crate::random::Key).

@@ -1,5 +1,5 @@
-//! That chunks bound the memory: what is held at the worst moment, counted. Each test runs in a process of its own, with
-//! one thread, because blocks that wait for reuse are shared between threads.
+//! That chunks bound the memory: what is held at the worst moment, counted. Each test runs in a process of its own,
+//! with one thread, because blocks that wait for reuse are shared between threads.
 
 use std::process::Command;
 
