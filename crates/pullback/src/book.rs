@@ -19,6 +19,7 @@ chapters! {
     Batching "batching.md"
     Models "models.md"
     Options "options.md"
+    Implicit "implicit.md"
     Extending "extending.md"
     Functions "functions.md"
     Closures "closures.md"

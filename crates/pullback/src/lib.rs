@@ -127,6 +127,7 @@
 //! - [`Function`]: your own operations; [`custom`]: from closures; [`OpaqueFunction`]: on slices. [`function::rules`] has
 //!   batching rules to choose from.
 //! - [`Tree`]: structures of tensors. [`DimSpec`]: where their batch dims lie.
+//! - [`implicit`]: solutions of equations, by any solver.
 //! - [`random`]: seeded random tensors, and what `vmap` does with them.
 //! - [`testing`]: checking derivatives.
 
@@ -159,6 +160,7 @@ pub use kernels::threads::{num_threads, set_num_threads};
 pub use ops::{Reduction, cat, einsum, stack};
 pub use shape::{Shape, TensorType};
 pub use tensor::{Ellipsis, IndexBound, IndexItem, Indices, NewAxis, Operand, Tensor, s};
+pub use transforms::implicit;
 pub use transforms::{
     Argnums, BatchDim, DimSpec, Grad, Hessian, HessianDiagonal, HessianStrategy, Hvp, Jacfwd, Jacrev, Jvp, Laplacian,
     Pullback, Vhp, Vjp, Vmap, grad, hessian, hessian_diagonal, hvp, jacfwd, jacobian, jacrev, jvp, laplacian,

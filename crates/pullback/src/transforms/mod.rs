@@ -6,6 +6,7 @@ mod curvature;
 mod dims;
 mod grad;
 mod hessian;
+pub mod implicit;
 mod jacobian;
 mod jvp;
 mod options;
