@@ -226,12 +226,16 @@ fn check_results<O: Tree>(value: &O) -> Result<()> {
 fn rows<A: Tree, O: Tree, Y: Tree>(recorded: Recorded<A, (O, Y)>, x: &A, chunk: usize) -> Result<(O, O::Mapped<A>, Y)> {
     let Recorded { arguments, value: (value, aux), edges } = recorded;
     let mut rows = Vec::new();
-    for (t, edge) in leaves(&value).into_iter().zip(edges) {
+    // The auxiliary data is not walked back from.
+    let edges: Vec<_> = edges.into_iter().take(count(&value)).collect();
+    for (t, mut edge) in leaves(&value).into_iter().zip(edges) {
         let TensorType { dtype, shape } = t.ty();
         let n = t.numel();
         let mut columns: Vec<Assembly> = leaves(x).iter().map(|_| Assembly::new(0, n)).collect();
         for part in parts(n, chunk) {
-            let root = |direction: Tensor| edge.iter().map(|e| (e.clone(), direction.clone())).collect();
+            // The last walk may take apart what it passes.
+            let own = if part.first + part.size >= n { edge.take() } else { edge.clone() };
+            let root = |direction: Tensor| own.map(|e| (e, direction)).into_iter().collect();
             let mut columns = columns.iter_mut();
             let mut push = |row: Tensor| match columns.next() {
                 Some(column) => column.push(row, || "rows of a Jacobian".into()),

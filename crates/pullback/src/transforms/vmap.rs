@@ -169,7 +169,7 @@ impl<I, O> Vmap<I, O> {
             }
             match &mut whole {
                 Some(whole) => whole.add(&out, values, &part)?,
-                None => whole = Some(Chunks::new(out, dims, values, &part)?),
+                None => whole = Some(Chunks::new(&out, dims, values, &part)?),
             }
         }
         match whole {
@@ -240,7 +240,7 @@ fn unbatched<R: Tree>(out: &R, k: usize, t: &Tensor, dim: Option<usize>, open: &
 
 /// The results of a `vmap` that arrive chunk by chunk.
 struct Chunks<R> {
-    /// Gives the structure.
+    /// The structure of the first ones, with any tensors.
     first: R,
     values: Vec<Value>,
 }
@@ -251,7 +251,7 @@ enum Value {
 }
 
 impl<R: Tree> Chunks<R> {
-    fn new(first: R, dims: Vec<Option<usize>>, values: Vec<Tensor>, part: &Part) -> Result<Chunks<R>> {
+    fn new(out: &R, dims: Vec<Option<usize>>, values: Vec<Tensor>, part: &Part) -> Result<Chunks<R>> {
         let pairs = dims.into_iter().zip(values).map(|(dim, value)| match dim {
             Some(dim) => {
                 let mut lanes = Assembly::new(dim, part.of);
@@ -260,7 +260,8 @@ impl<R: Tree> Chunks<R> {
             }
             None => Ok(Value::Shared(value)),
         });
-        Ok(Chunks { values: pairs.collect::<Result<_>>()?, first })
+        let any = Tensor::from(0.0);
+        Ok(Chunks { values: pairs.collect::<Result<_>>()?, first: try_map(out, &mut |_| Ok(any.clone()))? })
     }
 
     fn add(&mut self, out: &R, values: Vec<Tensor>, part: &Part) -> Result<()> {
