@@ -13,6 +13,7 @@ pub(crate) mod prod;
 pub(crate) mod random;
 pub(crate) mod reduce;
 pub(crate) mod region;
+pub(crate) mod running;
 pub(crate) mod scan;
 pub(crate) mod simd;
 pub(crate) mod softmax;

@@ -217,7 +217,7 @@ fn ties<T: Float>(x: &Array, over: &Over, largest: bool) -> Result<Array> {
     Ok(weights)
 }
 
-fn extreme_of<const LARGEST: bool>(op: &str, x: &Tensor, over: Over) -> Result<Tensor> {
+pub(super) fn extreme_of<const LARGEST: bool>(op: &str, x: &Tensor, over: Over) -> Result<Tensor> {
     over.check_not_empty(op, x)?;
     reduction(Extreme::<LARGEST>, over, x)
 }

@@ -14,12 +14,15 @@ mod join;
 mod loss;
 mod matmul;
 mod moments;
+mod nan;
+mod norm;
 mod pairwise;
 mod power;
 mod prod;
 mod reduce;
 mod reduction;
 pub(crate) mod region;
+mod running;
 mod scan;
 pub(crate) mod shape;
 mod softmax;
@@ -47,11 +50,14 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     loss::OPS,
     matmul::OPS,
     moments::OPS,
+    nan::OPS,
+    norm::OPS,
     pairwise::OPS,
     power::OPS,
     prod::OPS,
     reduce::OPS,
     region::OPS,
+    running::OPS,
     scan::OPS,
     shape::reorder::OPS,
     shape::repeat::OPS,
