@@ -8,6 +8,7 @@ pub(crate) mod join;
 pub(crate) mod map;
 pub(crate) mod math;
 pub(crate) mod matmul;
+pub(crate) mod median;
 pub(crate) mod place;
 pub(crate) mod prod;
 pub(crate) mod random;

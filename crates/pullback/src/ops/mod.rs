@@ -13,12 +13,14 @@ mod index;
 mod join;
 mod loss;
 mod matmul;
+mod median;
 mod moments;
 mod nan;
 mod norm;
 mod pairwise;
 mod power;
 mod prod;
+mod quantile;
 mod reduce;
 mod reduction;
 pub(crate) mod region;
@@ -34,6 +36,7 @@ mod unary;
 pub use join::{cat, stack};
 pub use loss::Reduction;
 pub use matmul::einsum;
+pub use quantile::Interpolation;
 
 /// The tables of the families.
 static FAMILIES: &[&[table::OpInfo]] = &[
@@ -49,12 +52,14 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     join::OPS,
     loss::OPS,
     matmul::OPS,
+    median::OPS,
     moments::OPS,
     nan::OPS,
     norm::OPS,
     pairwise::OPS,
     power::OPS,
     prod::OPS,
+    quantile::OPS,
     reduce::OPS,
     region::OPS,
     running::OPS,
