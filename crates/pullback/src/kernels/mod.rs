@@ -16,6 +16,7 @@ pub(crate) mod reduce;
 pub(crate) mod region;
 pub(crate) mod running;
 pub(crate) mod scan;
+pub(crate) mod search;
 pub(crate) mod simd;
 pub(crate) mod softmax;
 pub(crate) mod softmax_diff;

@@ -2,6 +2,7 @@
 //! implementation with its rules.
 
 pub(crate) mod arith;
+mod bins;
 mod cast;
 mod choose;
 mod compare;
@@ -41,6 +42,7 @@ pub use quantile::Interpolation;
 /// The tables of the families.
 static FAMILIES: &[&[table::OpInfo]] = &[
     arith::OPS,
+    bins::OPS,
     cast::OPS,
     choose::OPS,
     compare::LOGIC,
