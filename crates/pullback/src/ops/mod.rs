@@ -10,11 +10,13 @@ mod diag;
 mod discrete;
 mod extremes;
 pub(crate) mod family;
+mod fill;
 mod index;
 mod join;
 mod loss;
 mod matmul;
 mod median;
+mod modulo;
 mod moments;
 mod nan;
 mod norm;
@@ -26,6 +28,7 @@ mod reduce;
 mod reduction;
 pub(crate) mod region;
 mod running;
+mod regression;
 mod scan;
 pub(crate) mod shape;
 mod softmax;
@@ -49,12 +52,14 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     compare::OPS,
     diag::OPS,
     extremes::OPS,
+    fill::OPS,
     index::elements::OPS,
     index::slices::OPS,
     join::OPS,
     loss::OPS,
     matmul::OPS,
     median::OPS,
+    modulo::OPS,
     moments::OPS,
     nan::OPS,
     norm::OPS,
@@ -65,6 +70,7 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     reduce::OPS,
     region::OPS,
     running::OPS,
+    regression::OPS,
     scan::OPS,
     shape::reorder::OPS,
     shape::repeat::OPS,
