@@ -368,7 +368,8 @@ fn searchsorted_samples() -> Vec<Sample> {
     ]
     .concat();
     samples.extend(
-        case("NaN", Tensor::from([-2.0, -1.0, nan, nan]), Tensor::from([-1.5, nan, f64::INFINITY])).map(Sample::special),
+        case("NaN", Tensor::from([-2.0, -1.0, nan, nan]), Tensor::from([-1.5, nan, f64::INFINITY]))
+            .map(Sample::special),
     );
     samples.push(
         Sample::one("a number", [Tensor::from([1i64, 3, 5])], |x| x[0].searchsorted(3.5, false))
