@@ -83,7 +83,7 @@ pub(crate) fn logcumsumexp(x: &Array, dim: usize) -> Result<Array> {
     // The largest so far, and the sum of the exponentials of what the others are below it.
     let first = (f64::NEG_INFINITY, 0.0);
     dispatch!(x.dtype(), "logcumsumexp", float, T => Ok(running::<T, (f64, f64)>(x, dim, 20, first, |(top, sum), v| {
-        let v = f64::from(v);
+        let v = v.to_f64();
         let (top, sum) = if v > top {
             (v, sum * Float::exp(top - v) + 1.0)
         } else if v == top {
@@ -128,9 +128,9 @@ pub(crate) fn recurrence(a: &Array, b: &Array, dim: usize, reverse: bool) -> Res
             walk(a.shape(), dim, reverse, 4, 0.0f64, |h, k, at| {
                 // SAFETY: the place is one of the contiguous arrays and of the result, and no other step has it.
                 unsafe {
-                    let term = f64::from(*term.at(at as isize));
+                    let term = (*term.at(at as isize)).to_f64();
                     // The first factor has nothing to act on, and may be infinite.
-                    let h = if k == 0 { term } else { f64::from(*factor.at(at as isize)) * h + term };
+                    let h = if k == 0 { term } else { (*factor.at(at as isize)).to_f64() * h + term };
                     *out.at(at) = h as T;
                     h
                 }
@@ -139,4 +139,94 @@ pub(crate) fn recurrence(a: &Array, b: &Array, dim: usize, reverse: bool) -> Res
         // SAFETY: the walk comes by every element.
         Ok(unsafe { output(a.to_shape(), write) })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::strided::testing::{at, indices, layouts};
+
+    const SHAPES: [&[usize]; 7] = [&[1], &[0], &[9], &[3, 0, 2], &[4, 5], &[2, 3, 70], &[30, 3]];
+
+    /// The elements along `dim` up to the one at `index`, in the order of the walk.
+    fn up_to(x: &Array, dim: usize, reverse: bool, index: &[usize]) -> Vec<f64> {
+        let mut places: Vec<usize> = (0..x.shape()[dim]).collect();
+        if reverse {
+            places.reverse();
+        }
+        let end = places.iter().position(|&k| k == index[dim]).unwrap();
+        let mut other = index.to_vec();
+        (places[..=end].iter())
+            .map(|&k| {
+                other[dim] = k;
+                at(x, &other)
+            })
+            .collect()
+    }
+
+    fn check<T: Element>(kernel: impl Fn(&Array, usize) -> Array, expected: impl Fn(&[f64]) -> f64, tolerance: f64) {
+        for shape in SHAPES {
+            for x in layouts::<T>(shape) {
+                for dim in 0..shape.len() {
+                    let got = kernel(&x, dim);
+                    assert_eq!(got.shape(), shape);
+                    for index in indices(shape) {
+                        let (g, e) = (at(&got, &index), expected(&up_to(&x, dim, false, &index)));
+                        assert!(
+                            (g - e).abs() <= tolerance * (1.0 + e.abs()),
+                            "{} dim {dim} {index:?}: {g} {e}",
+                            x.ty()
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn running_products_agree_with_loops() {
+        let product = |x: &[f64]| x.iter().product();
+        check::<f64>(|x, dim| cumprod(x, dim).unwrap(), product, 1e-14);
+        check::<f32>(|x, dim| cumprod(x, dim).unwrap(), product, 1e-6);
+        check::<i64>(|x, dim| cumprod(x, dim).unwrap(), product, 0.0);
+    }
+
+    #[test]
+    fn running_logarithms_agree_with_loops() {
+        let log = |x: &[f64]| x.iter().map(|v| v.exp()).sum::<f64>().ln();
+        check::<f64>(|x, dim| logcumsumexp(x, dim).unwrap(), log, 1e-14);
+        check::<f32>(|x, dim| logcumsumexp(x, dim).unwrap(), log, 1e-6);
+    }
+
+    #[test]
+    fn running_extremes_agree_with_loops() {
+        for largest in [false, true] {
+            let place = |x: &[f64]| {
+                let best = |a: f64, b: f64| if largest { a >= b } else { a <= b };
+                (0..x.len()).rev().find(|&k| x.iter().all(|&v| best(x[k], v))).unwrap() as f64
+            };
+            check::<f64>(|x, dim| running_extreme(x, dim, largest).unwrap(), place, 0.0);
+            check::<f32>(|x, dim| running_extreme(x, dim, largest).unwrap(), place, 0.0);
+            check::<u8>(|x, dim| running_extreme(x, dim, largest).unwrap(), place, 0.0);
+            check::<bool>(|x, dim| running_extreme(x, dim, largest).unwrap(), place, 0.0);
+        }
+    }
+
+    #[test]
+    fn recurrences_agree_with_loops() {
+        for shape in SHAPES {
+            let factors = layouts::<f64>(shape);
+            for (a, b) in factors.iter().zip(factors.iter().rev()) {
+                for (dim, reverse) in (0..shape.len()).flat_map(|dim| [(dim, false), (dim, true)]) {
+                    let got = recurrence(a, b, dim, reverse).unwrap();
+                    for index in indices(shape) {
+                        let (a, b) = (up_to(a, dim, reverse, &index), up_to(b, dim, reverse, &index));
+                        let e = a.iter().zip(&b).fold(0.0, |h, (a, b)| a * h + b);
+                        let g = at(&got, &index);
+                        assert!((g - e).abs() <= 1e-14 * (1.0 + e.abs()), "dim {dim} {index:?}: {g} {e}");
+                    }
+                }
+            }
+        }
+    }
 }

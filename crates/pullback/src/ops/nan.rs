@@ -1,13 +1,12 @@
 //! Sums and means that leave NaN out, and how many elements are not zero.
 
-use super::family::{Slope, Unary, linear, slope, unary};
+use super::family::{Unary, linear, unary};
 use super::reduce::{Sum, dims_errors, dims_samples, discrete_samples, to_float, total_samples};
 use super::reduction::{Over, naive_reduce};
 use super::table::{ErrorSample, Kink, Naive, Sample, ops};
 use crate::array::Array;
 use crate::dtype::dispatch;
 use crate::kernels::map;
-use crate::kernels::math::Float;
 use crate::{DType, Result, Tensor};
 
 ops! { OPS;
@@ -146,7 +145,7 @@ ops! { OPS;
     };
 }
 
-/// The elements, with 0 for NaN. One pass; a choice by `isnan` is two.
+/// The elements, with 0 for NaN.
 struct ZeroForNan;
 
 impl Unary for ZeroForNan {
@@ -156,19 +155,7 @@ impl Unary for ZeroForNan {
             #[inline(always)] |v| if v.is_nan() { 0.0 } else { v })))
     }
     fn derivative(d: &Tensor, x: &Tensor, _: &Tensor) -> Result<Tensor> {
-        slope::<NotNan>(d, x)
-    }
-}
-
-/// The derivative of [`ZeroForNan`].
-struct NotNan;
-
-impl Slope for NotNan {
-    const NAME: &'static str = "nansum_backward";
-    const VARIES: bool = false;
-    #[inline(always)]
-    fn times<T: Float>(d: T, v: T) -> T {
-        if v.is_nan() { T::ZERO } else { d }
+        x.isnan()?.where_(0, d)
     }
 }
 

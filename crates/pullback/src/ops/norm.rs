@@ -4,13 +4,14 @@ use super::extremes::extreme_of;
 use super::family::{linear, unary};
 use super::moments::InverseOrZero;
 use super::reduce::{Sum, dims_errors, to_float};
-use super::reduction::{Over, Reduce, naive_reduce, reduction, reshaped};
+use super::reduction::{Over, Reduce, naive_reduce, reduction};
 use super::table::{ErrorSample, Kink, Naive, Sample, ops, sample_tensor};
 use crate::array::Array;
 use crate::dtype::dispatch;
 use crate::error::bail;
-use crate::kernels::{map, reduce};
-use crate::{ErrorKind, Result, Tensor};
+use crate::kernels::math::Float;
+use crate::kernels::reduce;
+use crate::{DType, ErrorKind, Result, Tensor};
 
 ops! { OPS;
     /// The `p`-norm of all elements as one vector, a 0-d tensor: `(Σ |x|^p)^(1/p)`.
@@ -86,18 +87,32 @@ struct Norm {
     p: f64,
 }
 
+// The kernel is made of operations on values that nobody traces, for which no other loops need be compiled.
 impl Norm {
-    fn plain(&self, x: &Array, over: &Over) -> Result<Array> {
-        // Made of operations on values that nobody traces: no other loops are compiled for it.
-        let x = Tensor::from(x.clone());
-        let sum = |x: Tensor| Ok(Tensor::from(reduce::sum(x.concrete(), &over.dims)?));
-        let y: Result<Tensor> = match self.p {
-            1.0 => sum(x.abs()?),
-            2.0 => sum(x.square()?)?.sqrt(),
-            p => sum(x.abs()?.powf(p)?)?.powf(1.0 / p),
-        };
-        Ok(y?.concrete().clone())
+    fn sum(x: &Tensor, over: &Over) -> Result<Tensor> {
+        Ok(reduce::sum(x.concrete(), &over.dims)?.into())
     }
+
+    fn plain(&self, x: &Tensor, over: &Over) -> Result<Tensor> {
+        match self.p {
+            1.0 => Self::sum(&x.abs()?, over),
+            2.0 => Self::sum(&x.square()?, over)?.sqrt(),
+            p => Self::sum(&x.abs()?.powf(p)?, over)?.powf(1.0 / p),
+        }
+    }
+
+    /// In units of the largest magnitude, where that is neither 0 nor infinite.
+    fn scaled(&self, x: &Tensor, over: &Over) -> Result<Tensor> {
+        let size = Tensor::from(reduce::max(x.abs()?.concrete(), &over.dims)?);
+        let unit = size.gt(0)?.logical_and(size.isfinite()?)?.where_(&size, 1)?;
+        self.plain(&x.div(unit.reshape_to(&over.kept(x.shape()))?)?, over)?.mul(unit)
+    }
+}
+
+/// Whether powers have overflowed or vanished, unless all elements are infinite or 0.
+fn out_of_range<T: Float>(y: &Array) -> bool {
+    let tiny = T::from_f64(if T::DTYPE == DType::F32 { 1e-17 } else { 1e-145 });
+    y.as_slice::<T>().is_some_and(|y| y.iter().any(|&y| y < tiny || y == T::INFINITY))
 }
 
 impl Reduce for Norm {
@@ -105,23 +120,13 @@ impl Reduce for Norm {
     const READS_OUTPUT: bool = true;
 
     fn kernel(&self, x: &Array, over: &Over) -> Result<Array> {
-        let y = self.plain(x, over)?;
-        dispatch!(x.dtype(), "norm", float, T => {
-            let tiny = (if size_of::<T>() == 4 { 1e-17 } else { 1e-145 }) as T;
-            if self.p == 1.0 || !y.as_slice::<T>().is_some_and(|y| y.iter().any(|&y| y < tiny || y == T::INFINITY)) {
-                return Ok(y);
-            }
-            // Powers overflowed or vanished, unless all is 0 or infinite: again in units of the largest magnitude.
-            let size = map::zip::<T, T, T>(&reduce::max(x, &over.dims)?, &reduce::min(x, &over.dims)?, y.shape(),
-                #[inline(always)] |a, b| {
-                    let size = if a > -b { a } else { -b };
-                    if (size > 0.0) & (size < T::INFINITY) { size } else { 1.0 }
-                });
-            let unit = reshaped(&size, &over.kept(x.shape()));
-            let scaled = map::zip::<T, T, T>(x, &unit, x.shape(), #[inline(always)] |x, u| x / u);
-            let y = self.plain(&scaled, over)?;
-            Ok(map::zip::<T, T, T>(&y, &size, y.shape(), #[inline(always)] |y, s| y * s))
-        })
+        let x = Tensor::from(x.clone());
+        let mut y = self.plain(&x, over)?;
+        let scale = dispatch!(x.dtype(), "norm", float, T => Ok(out_of_range::<T>(y.concrete())))?;
+        if scale && self.p != 1.0 {
+            y = self.scaled(&x, over)?;
+        }
+        Ok(y.concrete().clone())
     }
 
     fn weights(&self, x: &Tensor, y: &Tensor, _: &Over) -> Result<Tensor> {
