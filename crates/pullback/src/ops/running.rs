@@ -58,7 +58,8 @@ ops! { OPS;
     /// Floats; integers and bools become `f32`.
     ///
     /// # Derivative
-    /// `exp(x[i] - y[k])` of result `k` by element `i`, for `i` up to `k`; 0 by elements that are `-∞`.
+    /// `exp(x[i] - y[k])` of result `k` by element `i`, for `i` up to `k`; 0 by elements that are `-∞`, and NaN where the
+    /// result is `∞`.
     ///
     /// # Errors
     /// `Dim` if `dim` is out of range.
