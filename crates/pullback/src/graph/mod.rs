@@ -64,6 +64,7 @@ pub use self::cached::Cached;
 use self::program::Program;
 use self::signature::Signature;
 use crate::error::{Context as _, bail};
+use crate::function::OpRef;
 use crate::interp::level::OpenLevel;
 use crate::interp::{LevelKind, capture as record, check_alive};
 use crate::tree::{leaves, try_map};
@@ -267,6 +268,12 @@ impl<A: Tree, O: Tree> Graph<A, O> {
     /// ```
     pub fn operations(&self) -> impl Iterator<Item = &str> {
         self.content.program.calls.iter().map(|call| call.op.name())
+    }
+
+    /// The first operation that has parameters, its struct having fields, and does not show them; for tests of the table.
+    pub(crate) fn undescribed(&self) -> Option<&str> {
+        let hides = |op: &OpRef| size_of_val(&**op) > 0 && op.parameters().is_none() && !op.is_function();
+        self.content.program.calls.iter().map(|call| &call.op).find(|op| hides(op)).map(|op| op.name())
     }
 
     /// The tensors from outside that the graph depends on, in the order in which it lists them: the graph's own handles to

@@ -1,5 +1,7 @@
 //! Searching in sorted sequences, and counting what falls into bins.
 
+use std::fmt;
+
 use smallvec::smallvec;
 
 use super::discrete::{Discrete, discrete};
@@ -171,7 +173,7 @@ ops! { OPS;
 }
 
 /// Inputs: the sequences, and the values to search for, of one dtype that is `i64` or a float.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct SearchSorted {
     right: bool,
 }
@@ -179,6 +181,9 @@ struct SearchSorted {
 impl Op for SearchSorted {
     fn name(&self) -> &str {
         "searchsorted"
+    }
+    fn parameters(&self) -> Option<&dyn fmt::Debug> {
+        Some(self)
     }
     fn is_differentiable(&self) -> bool {
         false
@@ -252,7 +257,7 @@ fn bucketize(x: &Tensor, boundaries: &Tensor, right: bool) -> Result<Tensor> {
 }
 
 /// Passes numbers on that name one of `length` places.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 struct CheckPlaces {
     length: usize,
 }

@@ -117,7 +117,7 @@ ops! { OPS;
 }
 
 /// Where the median along a dimension is.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 struct MedianPlace {
     dim: usize,
     skip_nan: bool,

@@ -1,5 +1,7 @@
 //! Running products, extremes, and logarithms of sums of exponentials.
 
+use std::fmt;
+
 use smallvec::smallvec;
 
 use super::discrete::{Discrete, discrete};
@@ -145,6 +147,7 @@ fn shift(x: &Tensor, dim: usize, back: bool, fill: f64) -> Result<Tensor> {
 
 /// `h[k] = a[k] h[k - 1] + b[k]` for inputs `a` and `b`, or from the other end. Its derivatives are recurrences as well, so
 /// that all that is made of it is differentiated any number of times, each time in one pass.
+#[derive(Debug)]
 struct Recurrence {
     dim: usize,
     reverse: bool,
@@ -170,6 +173,9 @@ impl Recurrence {
 impl Op for Recurrence {
     fn name(&self) -> &str {
         "recurrence"
+    }
+    fn parameters(&self) -> Option<&dyn fmt::Debug> {
+        Some(self)
     }
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
         Ok(smallvec![kernel::recurrence(inputs[0].concrete(), inputs[1].concrete(), self.dim, self.reverse)?.into()])
@@ -209,9 +215,18 @@ struct RunningOp<K> {
     dim: usize,
 }
 
+impl<K> fmt::Debug for RunningOp<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunningOp").field("dim", &self.dim).finish()
+    }
+}
+
 impl<K: Running> Op for RunningOp<K> {
     fn name(&self) -> &str {
         K::NAME
+    }
+    fn parameters(&self) -> Option<&dyn fmt::Debug> {
+        Some(self)
     }
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
         Ok(smallvec![K::kernel(inputs[0].concrete(), self.dim)?.into()])
@@ -282,7 +297,7 @@ fn logcumsumexp(x: &Tensor, dim: isize) -> Result<Tensor> {
 }
 
 /// Where the largest or smallest element so far is.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 struct RunningArg {
     dim: usize,
     largest: bool,

@@ -22,6 +22,9 @@ fn replays(f: Function<'_>, at: &Vec<Tensor>, others: &[Vec<Tensor>]) -> Outcome
     if !text.starts_with("graph(") || !text.ends_with('}') {
         fail!("the graph is printed as {text}");
     }
+    if let Some(op) = graph.undescribed() {
+        fail!("`{op}` has parameters that the graph does not show; let `Op::parameters` return them");
+    }
     for (k, x) in std::iter::once(at).chain(others).enumerate() {
         let place = format!("inputs {k}");
         let want = f(x).at(&place)?;
