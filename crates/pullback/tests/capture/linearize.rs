@@ -234,8 +234,9 @@ fn users_rules_are_called_for_each_tangent() -> Result<()> {
         let odd = Odd { forward_calls: forward_calls.clone(), zero };
         let f = |(x, y): &(Tensor, Tensor)| {
             let (product, floor) = odd.apply(&(x.mul(2.0)?, y.clone()))?;
-            // Both operands carry tangents, of which one may be a zero that has to be made.
-            Ok((product.mul(x)?, floor.mul(x)?))
+            // Both operands carry tangents, of which one may be a zero that has to be made: what the product saved for two
+            // tangents is not what it saves for one.
+            Ok((x.mul(&product)?, floor.mul(x)?))
         };
         let (x, y) = (3.0, 0.7);
         let at = (Tensor::from(x), Tensor::from(y));
