@@ -128,6 +128,7 @@
 #![deny(missing_docs)]
 
 mod array;
+pub mod autograd;
 #[cfg(doctest)]
 mod book;
 mod dtype;

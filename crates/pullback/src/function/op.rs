@@ -173,6 +173,11 @@ pub(crate) trait Op: Send + Sync + 'static {
         false
     }
 
+    /// True if `save` may keep numbers that it read from the inputs besides the saved tensors, or does work of its own.
+    fn saves_by_value(&self) -> bool {
+        false
+    }
+
     /// Keeps what the derivative rules will read. `needs` says which inputs are being differentiated.
     fn save(&self, needs: &[bool], inputs: &[&Tensor], outputs: &[Tensor]) -> Result<Saved>;
 

@@ -1,0 +1,177 @@
+//! The watch of anomaly mode over a walk: which backward made the NaN that arrived in a gradient.
+
+use std::backtrace::Backtrace;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::mode::Anomaly;
+use super::noted::{Bad, Birth, first_bad};
+use super::reverse::{Edge, Node};
+use crate::function::Cotangent;
+use crate::{Error, ErrorKind, Result, Tensor, TensorType};
+
+/// Follows bad cotangents from where they were made. One that is masked out on the way is nobody's concern.
+pub(super) struct Watch {
+    what: Anomaly,
+    /// Where the bad cotangents that have arrived come from, by node number and output.
+    origins: HashMap<(u64, u32), Rc<Origin>>,
+}
+
+/// What made a bad cotangent.
+pub(super) enum Origin {
+    /// Nothing: it was given, or is the sum of infinities.
+    Given,
+    Rule {
+        op: String,
+        input: usize,
+        ty: TensorType,
+        bad: Bad,
+        ran: Option<Arc<Backtrace>>,
+        birth: Option<Arc<Birth>>,
+    },
+}
+
+impl Watch {
+    pub(super) fn new(what: Anomaly) -> Watch {
+        Watch { what, origins: HashMap::new() }
+    }
+
+    fn bad(&self, grad: &Tensor) -> Option<Bad> {
+        first_bad(grad, self.what.infinities)
+    }
+
+    /// The origin of what is bad among the complete cotangents of a node.
+    pub(super) fn arrived(&mut self, node: &Node, grads: &[Cotangent]) -> Option<Rc<Origin>> {
+        let mut found = None;
+        for (k, grad) in grads.iter().enumerate() {
+            let origin = self.origins.remove(&(node.sequence, k as u32));
+            if found.is_none() && grad.as_tensor().is_some_and(|grad| self.bad(grad).is_some()) {
+                found = Some(origin.unwrap_or_else(|| Rc::new(Origin::Given)));
+            }
+        }
+        found
+    }
+
+    /// Takes note of what the backward of `node` made of cotangents whose origin is `before`, if they were bad.
+    pub(super) fn made(
+        &mut self,
+        node: &Node,
+        before: Option<&Rc<Origin>>,
+        edges: &[Option<Edge>],
+        grads: &[Cotangent],
+    ) {
+        for (k, (edge, grad)) in edges.iter().zip(grads).enumerate() {
+            let (Some(edge), Some(grad)) = (edge, grad.as_tensor()) else { continue };
+            let Some(bad) = self.bad(grad) else { continue };
+            let origin = match before {
+                Some(origin) => origin.clone(),
+                None => Rc::new(Origin::of_rule(node, k, grad, bad)),
+            };
+            self.origins.entry((edge.node.sequence, edge.output)).or_insert(origin);
+        }
+    }
+
+    /// An error if `grad`, which is a result, is bad.
+    pub(super) fn check_result(&self, grad: &Tensor, origin: Option<&Rc<Origin>>) -> Result<()> {
+        let Some(bad) = self.bad(grad) else { return Ok(()) };
+        let what = name(&bad);
+        Err(match origin.map(|origin| &**origin) {
+            Some(Origin::Rule { op, input, ty, bad, ran, birth }) => {
+                let what = name(bad);
+                let place = place(bad);
+                let mut message = format!(
+                    "the backward of `{op}` made {what} from cotangents without any: in the cotangent of input {input}, \
+                     {ty}{place}"
+                );
+                match ran {
+                    Some(ran) => message += &format!("; its forward ran {}", call_site(ran)),
+                    None => message += "; its forward ran before anomaly mode was on",
+                }
+                let help = match birth {
+                    Some(birth) => {
+                        message += &format!(
+                            "; the NaN was born before, in the forward of `{}`, which ran {}",
+                            birth.op,
+                            call_site(&birth.ran)
+                        );
+                        "keep what that operation is given inside the domain on which it is defined"
+                    }
+                    None if ran.is_none() => "turn anomaly mode on before the forward to learn where it ran",
+                    None => "keep its inputs away from where its derivative is not finite, or select safe inputs before \
+                        it instead of its results after it",
+                };
+                Error::new(ErrorKind::Anomaly, message).with_help(help)
+            }
+            _ => Error::new(
+                ErrorKind::Anomaly,
+                format!("{what} in a gradient{}, which no backward made: it is in the cotangents given", place(&bad)),
+            ),
+        })
+    }
+}
+
+impl Origin {
+    fn of_rule(node: &Node, input: usize, grad: &Tensor, bad: Bad) -> Origin {
+        let trace = node.trace();
+        let call = node.content.call();
+        // The birth of a NaN in the outputs, or in an input.
+        let mut births = trace.into_iter().chain(
+            call.map(|call| &call.edges[..]).unwrap_or_default().iter().flatten().filter_map(|e| e.node.trace()),
+        );
+        Origin::Rule {
+            op: call.map(|call| call.op.name().to_string()).unwrap_or_default(),
+            input,
+            ty: grad.ty(),
+            bad,
+            ran: trace.map(|trace| trace.ran.clone()),
+            birth: births.find_map(|trace| trace.birth.clone()),
+        }
+    }
+}
+
+fn name(bad: &Bad) -> &'static str {
+    match bad.value {
+        x if x.is_nan() => "NaN",
+        x if x > 0.0 => "inf",
+        _ => "-inf",
+    }
+}
+
+/// Where an element lies, as in ` at [0, 2], lane 1`.
+fn place(bad: &Bad) -> String {
+    let mut out = String::new();
+    if !bad.index.is_empty() {
+        out += &format!(" at {:?}", &bad.index[..]);
+    }
+    match &bad.lanes[..] {
+        [] => {}
+        [lane] => out += &format!(", lane {lane}"),
+        lanes => out += &format!(", lanes {lanes:?}"),
+    }
+    out
+}
+
+/// The innermost frame of a stack that belongs to the caller of this crate.
+fn call_site(stack: &Backtrace) -> String {
+    let text = stack.to_string();
+    let mut lines = text.lines().map(str::trim).peekable();
+    while let Some(line) = lines.next() {
+        // `12: path::of::function`, then `at file:line:column` where debug information is there.
+        let Some((number, function)) = line.split_once(": ") else { continue };
+        if number.parse::<usize>().is_err() {
+            continue;
+        }
+        let place = lines.next_if(|next| next.starts_with("at ")).map(|at| &at[3..]);
+        let bare = function.trim_start_matches(['<', '&', '(']).trim_start_matches("mut ").trim_start_matches("dyn ");
+        let is_ours = ["pullback::", "core::", "std::", "alloc::", "rayon", "__rust"].iter().any(|p| bare.starts_with(p));
+        if is_ours {
+            continue;
+        }
+        return match place {
+            Some(place) => format!("at {place} in `{function}`"),
+            None => format!("in `{function}`"),
+        };
+    }
+    "at an unknown place".into()
+}
