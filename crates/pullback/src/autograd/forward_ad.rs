@@ -85,11 +85,15 @@ fn make(level: &Arc<Level>, primal: &Tensor, tangent: &Tensor) -> Result<Tensor>
         {
             let (kind, id) = (tracer.level.transform(), tracer.level.id);
             match tracer.level.id == level.id {
-                true => bail!(NotDifferentiable, "make_dual: expected a {what} that is no dual of this level, got {}", t.ty();
-                    help = "unpack it first, or open a `dual_level` inside for the derivative of a derivative"),
-                false => bail!(InTransform, "make_dual: the {what} ({}) is a value that a `{kind}` (level {id}) opened \
+                true => {
+                    bail!(NotDifferentiable, "make_dual: expected a {what} that is no dual of this level, got {}", t.ty();
+                    help = "unpack it first, or open a `dual_level` inside for the derivative of a derivative")
+                }
+                false => {
+                    bail!(InTransform, "make_dual: the {what} ({}) is a value that a `{kind}` (level {id}) opened \
                     inside of this dual level is working on", t.ty(); help = "use `jvp` on a function, or open the \
-                    `dual_level` inside"),
+                    `dual_level` inside")
+                }
             }
         }
     }
@@ -107,8 +111,10 @@ fn make(level: &Arc<Level>, primal: &Tensor, tangent: &Tensor) -> Result<Tensor>
 fn innermost(place: &str) -> Result<Arc<Level>> {
     match OPEN.with_borrow(|levels| levels.last().cloned()) {
         Some(level) => Ok(level),
-        None => bail!(Value, "{place}: expected a dual level that is open on this thread, got none"; help = "open one with \
-            `dual_level`, or use `jvp` on a function"),
+        None => {
+            bail!(Value, "{place}: expected a dual level that is open on this thread, got none"; help = "open one with \
+            `dual_level`, or use `jvp` on a function")
+        }
     }
 }
 

@@ -106,9 +106,11 @@ impl Grad {
                     let shape: Vec<usize> = size.iter().chain(t.shape()).copied().collect();
                     Tensor::zeros(&shape, t.dtype())
                 }
-                None => bail!(NotDifferentiable, "grad: expected outputs that depend on every input, got input{} ({}), \
+                None => {
+                    bail!(NotDifferentiable, "grad: expected outputs that depend on every input, got input{} ({}), \
                     which no output depends on", path_of(inputs, index), t.ty(); help = "leave it out, or take `None` for \
-                    it from `Grad::optional` or zeros with `Grad::materialize_grads`"),
+                    it from `Grad::optional` or zeros with `Grad::materialize_grads`")
+                }
             }
         })
     }
@@ -152,7 +154,10 @@ impl Grad {
         for (k, t) in cotangents.iter().enumerate() {
             if t.shape()[0] != size {
                 let n = t.shape()[0];
-                bail!(Shape, "grad: cotangents disagree on the batch size: cotangent 0 has {size}, cotangent {k} has {n}");
+                bail!(
+                    Shape,
+                    "grad: cotangents disagree on the batch size: cotangent 0 has {size}, cotangent {k} has {n}"
+                );
             }
         }
         let (edges, given): (Vec<_>, Vec<_>) = roots.into_iter().unzip();

@@ -181,7 +181,8 @@ pub(crate) trait Op: Send + Sync + 'static {
     /// Keeps what the derivative rules will read. `needs` says which inputs are being differentiated.
     fn save(&self, needs: &[bool], inputs: &[&Tensor], outputs: &[Tensor]) -> Result<Saved>;
 
-    /// The cotangent of every input from those of the outputs; anything for an input that is not needed.
+    /// The cotangent of every input from those of the outputs; anything for an input that is not needed. `needs` is
+    /// what `save` was given.
     fn backward(&self, saved: &Saved, needs: &[bool], grads: &[Cotangent]) -> Result<Cotangents>;
 
     /// The tangent of every output from those of the inputs, of which at least one is not zero.

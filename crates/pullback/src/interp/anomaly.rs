@@ -98,8 +98,10 @@ impl Watch {
                         "keep what that operation is given inside the domain on which it is defined"
                     }
                     None if ran.is_none() => "turn anomaly mode on before the forward to learn where it ran",
-                    None => "keep its inputs away from where its derivative is not finite, or select safe inputs before \
-                        it instead of its results after it",
+                    None => {
+                        "keep its inputs away from where its derivative is not finite, or select safe inputs before \
+                        it instead of its results after it"
+                    }
                 };
                 Error::new(ErrorKind::Anomaly, message).with_help(help)
             }
@@ -156,6 +158,8 @@ fn place(bad: &Bad) -> String {
 fn call_site(stack: &Backtrace) -> String {
     let text = stack.to_string();
     let mut lines = text.lines().map(str::trim).peekable();
+    // Where the sources of this crate are, as the stack writes it: the first frame of all is one of ours.
+    let mut home: Option<&str> = None;
     while let Some(line) = lines.next() {
         // `12: path::of::function`, then `at file:line:column` where debug information is there.
         let Some((number, function)) = line.split_once(": ") else { continue };
@@ -163,15 +167,25 @@ fn call_site(stack: &Backtrace) -> String {
             continue;
         }
         let place = lines.next_if(|next| next.starts_with("at ")).map(|at| &at[3..]);
-        let bare = function.trim_start_matches(['<', '&', '(']).trim_start_matches("mut ").trim_start_matches("dyn ");
-        let is_ours = ["pullback::", "core::", "std::", "alloc::", "rayon", "__rust"].iter().any(|p| bare.starts_with(p));
-        if is_ours {
-            continue;
-        }
-        return match place {
-            Some(place) => format!("at {place} in `{function}`"),
-            None => format!("in `{function}`"),
+        let Some(place) = place else {
+            // Without lines, names have their whole path.
+            let bare = function.trim_start_matches(['<', '&', '(']);
+            let is_ours = ["pullback::", "core::", "std::", "alloc::", "rayon"].iter().any(|p| bare.starts_with(p));
+            match is_ours {
+                true => continue,
+                false => return format!("in `{function}`"),
+            }
         };
+        if home.is_none() {
+            home = place.find(OWN_FILE).map(|at| &place[..at]);
+        }
+        let between = ["/rustc/", "/smallvec-", "/rayon-"];
+        if home.is_some_and(|home| !place.starts_with(home)) && !between.iter().any(|part| place.contains(part)) {
+            return format!("at {place} in `{function}`");
+        }
     }
     "at an unknown place".into()
 }
+
+/// The end of the path of the file in which stacks are taken.
+const OWN_FILE: &str = "interp/noted.rs";

@@ -1,8 +1,8 @@
 //! Levels: one per running transform, numbered by a global counter that never repeats.
 
 use std::cell::{Cell, RefCell};
-use std::sync::{Arc, LazyLock};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
 
 use super::mode::{self, LevelScope};
 use crate::function::Randomness;
@@ -75,13 +75,7 @@ impl Level {
     }
 
     fn numbered(id: u64, kind: LevelKind, sealed: Option<Sealed>) -> Arc<Level> {
-        Arc::new(Level {
-            id,
-            kind,
-            alive: AtomicBool::new(true),
-            sequence: AtomicU64::new(0),
-            sealed,
-        })
+        Arc::new(Level { id, kind, alive: AtomicBool::new(true), sequence: AtomicU64::new(0), sealed })
     }
 
     /// What works at this level, as messages name it.

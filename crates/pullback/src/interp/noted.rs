@@ -124,7 +124,7 @@ impl Extras {
         let Some((_, slot)) = slots.iter_mut().find(|(k, _)| *k == output) else { return Ok(()) };
         // Adding two tensors of the ambient level or below runs no code of the user.
         *slot = Some(match slot.take() {
-            Some(sum) => add_owned(sum, grad)?,
+            Some(sum) => add_owned(constant_unless_recorded(sum), grad)?,
             None => grad,
         });
         Ok(())
@@ -230,6 +230,11 @@ pub(super) fn constant_of_ambient(t: Tensor) -> Tensor {
         Repr::Array(_) => t,
         Repr::Tracer(_) => constant_of(&t, &|id| id == AMBIENT),
     }
+}
+
+/// What accumulated in a walk with a graph, in a walk without one.
+fn constant_unless_recorded(t: Tensor) -> Tensor {
+    if mode::records(AMBIENT) { t } else { constant_of_ambient(t) }
 }
 
 /// [`super::reverse::process`] where something besides the rules of transforms is to be heeded.

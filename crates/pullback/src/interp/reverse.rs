@@ -72,24 +72,19 @@ pub(super) struct Call {
 impl Call {
     /// The cotangents of the inputs.
     fn backward(&self, grads: SmallVec<[Cotangent; 1]>) -> Result<Cotangents> {
-        self.backward_from(&self.saved, &self.edges, grads)
+        self.backward_from(&self.saved, grads)
     }
 
-    /// The cotangents of the inputs with an edge, from `saved`, which is like what was saved.
+    /// [`Call::backward`] from other values of what was saved.
     #[inline]
-    pub(super) fn backward_from(
-        &self,
-        saved: &Saved,
-        edges: &[Option<Edge>],
-        mut grads: SmallVec<[Cotangent; 1]>,
-    ) -> Result<Cotangents> {
+    pub(super) fn backward_from(&self, saved: &Saved, mut grads: SmallVec<[Cotangent; 1]>) -> Result<Cotangents> {
         if let Some(types) = &self.output_types {
             grads.resize(types.len(), Cotangent::zero());
             for (grad, ty) in grads.iter_mut().zip(types) {
                 grad.set_type(ty);
             }
         }
-        let found = with_needs(edges, |needs| self.op.backward(saved, needs, &grads));
+        let found = with_needs(&self.edges, |needs| self.op.backward(saved, needs, &grads));
         if let Ok(found) = &found
             && found.len() != self.edges.len()
         {

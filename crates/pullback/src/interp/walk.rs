@@ -30,6 +30,7 @@ pub(crate) struct Found {
     pub(crate) results: Vec<Option<Tensor>>,
     /// Gradients on their way to the slots of leaves and of values that retain them.
     pub(crate) slots: Vec<(Edge, Tensor)>,
+    create_graph: bool,
 }
 
 impl Walk<'_> {
@@ -101,7 +102,7 @@ fn walk(
 ) -> Result<Found> {
     let part_of = |node: &Arc<Node>| parts.as_ref().and_then(|parts| parts.get(&Arc::as_ptr(node)));
     let is_wanted = |node: &Arc<Node>| parts.is_none() || part_of(node).is_some();
-    let mut found = Found { results: vec![None; results], slots: Vec::new() };
+    let mut found = Found { results: vec![None; results], slots: Vec::new(), create_graph };
     let mut watch = anomaly.map(Watch::new);
     let mut pending = Pending::default();
     for (edge, grad) in roots {
@@ -151,16 +152,13 @@ fn walk(
             Content::Call(call) => call,
             Content::Noted(noted) => &noted.call,
         };
-        let mut edges: Edges = call.edges.clone();
-        for edge in &mut edges {
-            if edge.as_ref().is_some_and(|edge| !is_wanted(&edge.node)) {
-                *edge = None;
-            }
-        }
+        // The rule is asked for what it saved for, though some of it may lead nowhere.
         let made = match &node.content {
-            Content::Noted(noted) if create_graph => call.backward_from(&noted.attached(&node)?, &edges, grads),
-            _ => call.backward_from(&call.saved, &edges, grads),
+            Content::Noted(noted) if create_graph => call.backward_from(&noted.attached(&node)?, grads),
+            _ => call.backward_from(&call.saved, grads),
         }?;
+        let wanted = |edge: &Option<Edge>| edge.clone().filter(|edge| is_wanted(&edge.node));
+        let edges: Edges = call.edges.iter().map(wanted).collect();
         if let Some(watch) = &mut watch {
             watch.made(&node, origin.as_ref(), &edges, &made);
         }
@@ -205,6 +203,7 @@ impl Found {
             check_settled(grad)?;
         }
         let mut leaves: Vec<Arc<Node>> = Vec::new();
+        let scope = Scope::ambient(self.create_graph);
         for (Edge { node, output }, grad) in self.slots {
             let Some(extras) = node.extras_or_new() else { continue };
             extras.accumulate(output, grad)?;
@@ -212,6 +211,7 @@ impl Found {
                 leaves.push(node);
             }
         }
+        drop(scope);
         for node in leaves {
             let Some(extras) = node.extras() else { continue };
             let mut last = 0;
@@ -249,4 +249,3 @@ pub(crate) fn batched(
     let found = run(lanes)?;
     found.into_iter().map(|g| g.map(|g| super::batch::unwrap_at(open.level(), &g, 0)).transpose()).collect()
 }
-

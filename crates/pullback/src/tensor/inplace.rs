@@ -115,11 +115,7 @@ fn set_in_place(x: &mut Tensor, value: &Tensor, cuts: &Cuts) -> Result<bool> {
 
 /// Changes the value under a leaf that requires gradients, inside `no_grad`: what an optimizer does. The leaf stays the
 /// leaf it is. False, and nothing done, for any other tensor, and where a transform is working on `rhs`.
-fn in_leaf(
-    x: &mut Tensor,
-    rhs: &Tensor,
-    change: &mut dyn FnMut(&mut Tensor, &Tensor) -> Result<()>,
-) -> Result<bool> {
+fn in_leaf(x: &mut Tensor, rhs: &Tensor, change: &mut dyn FnMut(&mut Tensor, &Tensor) -> Result<()>) -> Result<bool> {
     if x.array().is_some() {
         return Ok(false);
     }
