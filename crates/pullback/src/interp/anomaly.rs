@@ -22,14 +22,17 @@ pub(super) struct Watch {
 pub(super) enum Origin {
     /// Nothing: it was given, or is the sum of infinities.
     Given,
-    Rule {
-        op: String,
-        input: usize,
-        ty: TensorType,
-        bad: Bad,
-        ran: Option<Arc<Backtrace>>,
-        birth: Option<Arc<Birth>>,
-    },
+    Rule(Box<Made>),
+}
+
+/// A bad cotangent that the backward of an operation made.
+pub(super) struct Made {
+    op: String,
+    input: usize,
+    ty: TensorType,
+    bad: Bad,
+    ran: Option<Arc<Backtrace>>,
+    birth: Option<Arc<Birth>>,
 }
 
 impl Watch {
@@ -66,7 +69,7 @@ impl Watch {
             let Some(bad) = self.bad(grad) else { continue };
             let origin = match before {
                 Some(origin) => origin.clone(),
-                None => Rc::new(Origin::of_rule(node, k, grad, bad)),
+                None => Rc::new(Origin::Rule(Box::new(Made::by(node, k, grad, bad)))),
             };
             self.origins.entry((edge.node.sequence, edge.output)).or_insert(origin);
         }
@@ -75,60 +78,60 @@ impl Watch {
     /// An error if `grad`, which is a result, is bad.
     pub(super) fn check_result(&self, grad: &Tensor, origin: Option<&Rc<Origin>>) -> Result<()> {
         let Some(bad) = self.bad(grad) else { return Ok(()) };
-        let what = name(&bad);
         Err(match origin.map(|origin| &**origin) {
-            Some(Origin::Rule { op, input, ty, bad, ran, birth }) => {
-                let what = name(bad);
-                let place = place(bad);
-                let mut message = format!(
-                    "the backward of `{op}` made {what} from cotangents without any: in the cotangent of input {input}, \
-                     {ty}{place}"
-                );
-                match ran {
-                    Some(ran) => message += &format!("; its forward ran {}", call_site(ran)),
-                    None => message += "; its forward ran before anomaly mode was on",
-                }
-                let help = match birth {
-                    Some(birth) => {
-                        message += &format!(
-                            "; the NaN was born before, in the forward of `{}`, which ran {}",
-                            birth.op,
-                            call_site(&birth.ran)
-                        );
-                        "keep what that operation is given inside the domain on which it is defined"
-                    }
-                    None if ran.is_none() => "turn anomaly mode on before the forward to learn where it ran",
-                    None => {
-                        "keep its inputs away from where its derivative is not finite, or select safe inputs before \
-                        it instead of its results after it"
-                    }
-                };
-                Error::new(ErrorKind::Anomaly, message).with_help(help)
-            }
+            Some(Origin::Rule(made)) => made.error(),
             _ => Error::new(
                 ErrorKind::Anomaly,
-                format!("{what} in a gradient{}, which no backward made: it is in the cotangents given", place(&bad)),
+                format!(
+                    "{} in a gradient{}, which no backward made: it is in the cotangents given, or a hook made it",
+                    name(&bad),
+                    place(&bad)
+                ),
             ),
         })
     }
 }
 
-impl Origin {
-    fn of_rule(node: &Node, input: usize, grad: &Tensor, bad: Bad) -> Origin {
+impl Made {
+    fn by(node: &Node, input: usize, grad: &Tensor, bad: Bad) -> Made {
         let trace = node.trace();
         let call = node.content.call();
         // The birth of a NaN in the outputs, or in an input.
-        let mut births = trace.into_iter().chain(
-            call.map(|call| &call.edges[..]).unwrap_or_default().iter().flatten().filter_map(|e| e.node.trace()),
-        );
-        Origin::Rule {
+        let edges = call.map(|call| &call.edges[..]).unwrap_or_default();
+        let mut traces = trace.into_iter().chain(edges.iter().flatten().filter_map(|edge| edge.node.trace()));
+        Made {
             op: call.map(|call| call.op.name().to_string()).unwrap_or_default(),
             input,
             ty: grad.ty(),
             bad,
             ran: trace.map(|trace| trace.ran.clone()),
-            birth: births.find_map(|trace| trace.birth.clone()),
+            birth: traces.find_map(|trace| trace.birth.clone()),
         }
+    }
+
+    fn error(&self) -> Error {
+        let Made { op, input, ty, bad, ran, birth } = self;
+        let (what, place) = (name(bad), place(bad));
+        let mut message = format!(
+            "the backward of `{op}` made {what} from cotangents without any: in the cotangent of input {input}, {ty}{place}"
+        );
+        match ran {
+            Some(ran) => message += &format!("; its forward ran {}", call_site(ran)),
+            None => message += "; its forward ran before anomaly mode was on",
+        }
+        if let Some(birth) = birth {
+            let ran = call_site(&birth.ran);
+            message += &format!("; the NaN was born before, in the forward of `{}`, which ran {ran}", birth.op);
+        }
+        let help = match birth {
+            Some(_) => "keep what that operation is given inside the domain on which it is defined",
+            None if ran.is_none() => "turn anomaly mode on before the forward to learn where it ran",
+            None => {
+                "keep its inputs away from where its derivative is not finite, or select safe inputs before it instead \
+                 of its results after it"
+            }
+        };
+        Error::new(ErrorKind::Anomaly, message).with_help(help)
     }
 }
 
