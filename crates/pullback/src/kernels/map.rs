@@ -95,38 +95,51 @@ unsafe fn loop2<A: Element, B: Element, U: Element>(
 
 /// `f` of every element.
 pub(crate) fn map<T: Element, U: Element>(x: &Array, f: impl Fn(T) -> U + Copy + Send + Sync) -> Array {
-    let n = x.numel();
+    // SAFETY: every element is written; `x` has `n` elements in a row where that is said.
+    unsafe {
+        Array::build(x.shape(), |out: &mut [MaybeUninit<U>]| {
+            let (n, out) = (out.len(), out.as_mut_ptr().cast::<U>());
+            if n <= BLOCK && x.is_contiguous() {
+                loop1(x.as_ptr::<T>(), out, n, f);
+            } else {
+                map_blocks::<T, U>(x, SendPtr(out), n, &|x, out, len| loop1(x, out, len, f));
+            }
+        })
+    }
+}
+
+/// All but the simplest case of [`map`]: feeds `kernel(x, out, len)` with contiguous blocks. It does not know the
+/// function, so that there is one copy per combination of dtypes.
+fn map_blocks<T: Element, U: Element>(
+    x: &Array,
+    out: SendPtr<U>,
+    n: usize,
+    kernel: &(dyn Fn(*const T, *mut U, usize) + Sync),
+) {
+    let from = |x: &Array| SendPtr(x.as_ptr::<T>().cast_mut());
     if x.is_contiguous() {
-        // SAFETY: every element is written; `x` has `n` elements in a row.
-        return unsafe {
-            Array::build(x.shape(), |out: &mut [MaybeUninit<U>]| {
-                let (x, out) = (SendPtr(x.as_ptr::<T>().cast_mut()), SendPtr(out.as_mut_ptr().cast::<U>()));
-                split(
-                    n,
-                    BLOCK,
-                    estimate(n),
-                    #[inline(always)]
-                    |r: Range<usize>| loop1(x.get().cast_const().add(r.start), out.get().add(r.start), r.len(), f),
-                );
-            })
-        };
+        let x = from(x);
+        return split(n, BLOCK, estimate(n), |r| {
+            // SAFETY: ranges lie within both, which have `n` elements in a row, and are disjoint.
+            let (x, out) = unsafe { (x.get().add(r.start), out.get().add(r.start)) };
+            kernel(x, out, r.len());
+        });
     }
     let x = &*in_reading_order(x);
     let layout = collapse(x.shape(), [x.strides()]);
-    // SAFETY: blocks cover every element; `layout` is that of `x`.
-    unsafe {
-        Array::build(x.shape(), |out: &mut [MaybeUninit<U>]| {
-            let (x, out) = (SendPtr(x.as_ptr::<T>().cast_mut()), SendPtr(out.as_mut_ptr().cast::<U>()));
-            split(n, BLOCK, estimate(n), |r| {
-                let mut block = Block::<T>::new();
-                for start in r.clone().step_by(BLOCK) {
-                    let len = BLOCK.min(r.end - start);
-                    gather(x.get(), &layout, start, block.ptr(), len);
-                    loop1(block.ptr(), out.get().add(start), len, f);
-                }
-            });
-        })
-    }
+    let x = from(x);
+    split(n, BLOCK, estimate(n), |r| {
+        let mut block = Block::<T>::new();
+        for start in r.clone().step_by(BLOCK) {
+            let len = BLOCK.min(r.end - start);
+            // SAFETY: blocks cover every element; `layout` is that of `x`.
+            let out = unsafe {
+                gather(x.get(), &layout, start, block.ptr(), len);
+                out.get().add(start)
+            };
+            kernel(block.ptr(), out, len);
+        }
+    });
 }
 
 /// `fast` of every element, except that elements for which `in_range` fails get `slow`. Use it where a function needs
@@ -289,6 +302,12 @@ fn same(a: &[usize], b: &[usize]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x == y)
 }
 
+/// Whether `x` has the elements of `shape`, `n` of them, in a row.
+#[inline(always)]
+fn whole(x: &Array, shape: &[usize], n: usize) -> bool {
+    x.is_contiguous() && x.numel() == n && (n == 1 || same(x.shape(), shape))
+}
+
 /// `f` of corresponding elements of `a` and `b`, which both broadcast to `shape`.
 pub(crate) fn zip<A: Element, B: Element, U: Element>(
     a: &Array,
@@ -296,57 +315,59 @@ pub(crate) fn zip<A: Element, B: Element, U: Element>(
     shape: &[usize],
     f: impl Fn(A, B) -> U + Copy + Send + Sync,
 ) -> Array {
-    // SAFETY: `zip_into` writes every element.
+    // SAFETY: every element is written.
     unsafe {
         Array::build(shape, |out: &mut [MaybeUninit<U>]| {
-            let n = out.len();
-            let whole = |x: &Array| x.is_contiguous() && x.numel() == n && (n == 1 || same(x.shape(), shape));
-            if whole(a) && whole(b) {
-                let (a, b) = (SendPtr(a.as_ptr::<A>().cast_mut()), SendPtr(b.as_ptr::<B>().cast_mut()));
-                let out = SendPtr(out.as_mut_ptr().cast::<U>());
-                split(
-                    n,
-                    BLOCK,
-                    estimate(n),
-                    #[inline(always)]
-                    |r: Range<usize>| {
-                        loop2(a.get().add(r.start), b.get().add(r.start), out.get().add(r.start), r.len(), f)
-                    },
-                );
-            } else if n > 0 && n <= BLOCK && (whole(a) || whole(b)) && (a.numel() == 1 || b.numel() == 1) {
-                // A number and a short array, the commonest case that is not the one above.
-                let (mut block_a, mut block_b) = (Block::<A>::new(), Block::<B>::new());
-                let (mut pa, mut pb) = (a.as_ptr::<A>(), b.as_ptr::<B>());
-                if a.numel() == 1 {
-                    block_a.0[..n].fill(MaybeUninit::new(*pa));
-                    pa = block_a.ptr();
-                } else {
-                    block_b.0[..n].fill(MaybeUninit::new(*pb));
-                    pb = block_b.ptr();
-                }
-                loop2(pa, pb, out.as_mut_ptr().cast::<U>(), n, f);
-            } else if n > 0 {
-                zip_strided::<A, B, U>(a, b, shape, SendPtr(out.as_mut_ptr().cast()), move |a, b, out, len| {
-                    loop2(a, b, out, len, f)
-                });
+            let (n, out) = (out.len(), out.as_mut_ptr().cast::<U>());
+            if n <= BLOCK && whole(a, shape, n) && whole(b, shape, n) {
+                loop2(a.as_ptr::<A>(), b.as_ptr::<B>(), out, n, f);
+            } else {
+                zip_blocks::<A, B, U>(a, b, shape, SendPtr(out), &|a, b, out, len| loop2(a, b, out, len, f));
             }
         })
     }
 }
 
-/// The general case of [`zip`]: feeds `kernel(a, b, out, len)` with contiguous blocks. It does not know the
+/// All but the simplest case of [`zip`]: feeds `kernel(a, b, out, len)` with contiguous blocks. It does not know the
 /// function, so that there is one copy per combination of dtypes.
-fn zip_strided<A: Element, B: Element, U: Element>(
+fn zip_blocks<A: Element, B: Element, U: Element>(
     a: &Array,
     b: &Array,
     shape: &[usize],
     out: SendPtr<U>,
-    kernel: impl Fn(*const A, *const B, *mut U, usize) + Sync,
+    kernel: &(dyn Fn(*const A, *const B, *mut U, usize) + Sync),
 ) {
     let n = numel(shape);
+    if n == 0 {
+        return;
+    }
+    let (all_a, all_b) = (whole(a, shape, n), whole(b, shape, n));
+    let (mut pa, mut pb) = (a.as_ptr::<A>(), b.as_ptr::<B>());
+    if all_a && all_b {
+        let (a, b) = (SendPtr(pa.cast_mut()), SendPtr(pb.cast_mut()));
+        return split(n, BLOCK, estimate(n), |r| {
+            // SAFETY: ranges lie within all three, which have `n` elements in a row, and are disjoint.
+            let (a, b, out) = unsafe { (a.get().add(r.start), b.get().add(r.start), out.get().add(r.start)) };
+            kernel(a, b, out, r.len());
+        });
+    }
+    if n <= BLOCK && (all_a || all_b) && (a.numel() == 1 || b.numel() == 1) {
+        // A number and a short array, the commonest case that is not the one above.
+        let (mut block_a, mut block_b) = (Block::<A>::new(), Block::<B>::new());
+        // SAFETY: an operand with one element has it where it begins.
+        unsafe {
+            if a.numel() == 1 {
+                block_a.0[..n].fill(MaybeUninit::new(*pa));
+                pa = block_a.ptr();
+            } else {
+                block_b.0[..n].fill(MaybeUninit::new(*pb));
+                pb = block_b.ptr();
+            }
+        }
+        return kernel(pa, pb, out.get(), n);
+    }
     let (a, b) = (&*in_reading_order(a), &*in_reading_order(b));
     let joint = collapse(shape, [&strides_in(a, shape), &strides_in(b, shape)]);
-    let kernel: &(dyn Fn(*const A, *const B, *mut U, usize) + Sync) = &kernel;
     if let [_, .., (row, [sa @ (0 | 1), sb @ (0 | 1)])] = joint[..]
         && row >= LONG_ROW
     {
@@ -441,20 +462,14 @@ unsafe fn zip_rows<A: Element, B: Element, U: Element>(
 pub(crate) fn zip_in_place<T: Element>(a: &mut Array, b: &Array, f: impl Fn(T, T) -> T + Copy + Send + Sync) -> bool {
     let shape = Shape::from_slice(a.shape());
     let Some(data) = a.as_mut_slice::<T>() else { return false };
-    let n = data.len();
-    let data = SendPtr(data.as_mut_ptr());
-    if b.is_contiguous() && (b.shape() == &shape[..] || n == 1) {
-        let b = SendPtr(b.as_ptr::<T>().cast_mut());
-        split(n, BLOCK, estimate(n), |r| {
-            // SAFETY: both have `n` elements in a row, `b` shares no storage with `data`, and ranges are disjoint.
-            unsafe { loop_in_place(data.get().add(r.start), b.get().add(r.start), r.len(), f) }
-        });
-    } else if n > 0 {
-        let whole = SendPtr(data.get());
-        zip_strided_in_place(whole, b, &shape, move |x, y, len| {
-            // SAFETY: blocks of the operands as above.
-            unsafe { loop_in_place(x, y, len, f) }
-        });
+    let (n, data) = (data.len(), data.as_mut_ptr());
+    // SAFETY: both have `n` elements in a row where that is said, and `b` shares no storage with `data`.
+    unsafe {
+        if n <= BLOCK && whole(b, &shape, n) {
+            loop_in_place(data, b.as_ptr::<T>(), n, f);
+        } else {
+            zip_blocks_in_place::<T>(SendPtr(data), b, &shape, &|x, y, len| loop_in_place(x, y, len, f));
+        }
     }
     true
 }
@@ -491,18 +506,28 @@ unsafe fn loop_in_place<T: Element>(a: *mut T, b: *const T, n: usize, f: impl Fn
     );
 }
 
-/// The general case of [`zip_in_place`]: feeds `kernel(a, b, len)` with contiguous blocks.
-fn zip_strided_in_place<T: Element>(
+/// All but the simplest case of [`zip_in_place`]: feeds `kernel(a, b, len)` with contiguous blocks.
+fn zip_blocks_in_place<T: Element>(
     a: SendPtr<T>,
     b: &Array,
     shape: &[usize],
-    kernel: impl Fn(*mut T, *const T, usize) + Sync,
+    kernel: &(dyn Fn(*mut T, *const T, usize) + Sync),
 ) {
     let n = numel(shape);
+    if n == 0 {
+        return;
+    }
+    if whole(b, shape, n) {
+        let b = SendPtr(b.as_ptr::<T>().cast_mut());
+        return split(n, BLOCK, estimate(n), |r| {
+            // SAFETY: ranges lie within both, which have `n` elements in a row, and are disjoint.
+            let (a, b) = unsafe { (a.get().add(r.start), b.get().add(r.start)) };
+            kernel(a, b, r.len());
+        });
+    }
     let b = in_reading_order(b);
     let source = Source::<T>::new(&b, shape);
     let len = BLOCK / source.period() * source.period();
-    let kernel: &(dyn Fn(*mut T, *const T, usize) + Sync) = &kernel;
     split(n, len, estimate(n), |r| {
         let mut block = Block::<T>::new();
         // SAFETY: blocks stay within the operands, and ranges are disjoint.

@@ -20,6 +20,7 @@ mod prod;
 mod reduce;
 mod reduction;
 pub(crate) mod region;
+mod regression;
 mod scan;
 pub(crate) mod shape;
 mod softmax;
@@ -52,6 +53,7 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     prod::OPS,
     reduce::OPS,
     region::OPS,
+    regression::OPS,
     scan::OPS,
     shape::reorder::OPS,
     shape::repeat::OPS,
@@ -63,8 +65,12 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     unary::activation::OPS,
     unary::activation::WITH_PARAMETERS,
     unary::exponential::OPS,
+    unary::gated::CLAMPED,
+    unary::gated::OPS,
     unary::rounding::OPS,
     unary::sign::OPS,
+    unary::special::OPS,
+    unary::special::WITH_PARAMETERS,
     unary::trigonometric::OPS,
 ];
 
