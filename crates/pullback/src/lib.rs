@@ -122,6 +122,7 @@
 //! - [`Function`]: your own operations; [`custom`]: from closures; [`OpaqueFunction`]: on slices. [`function::rules`] has
 //!   batching rules to choose from.
 //! - [`Tree`]: structures of tensors. [`DimSpec`]: where their batch dims lie.
+//! - [`autograd`]: the imperative surface: leaves, `backward`, hooks, `no_grad`, and finding where a NaN was born.
 //! - [`random`]: seeded random tensors, and what `vmap` does with them.
 //! - [`testing`]: checking derivatives.
 

@@ -29,7 +29,7 @@ pub fn detect_anomaly() -> DetectAnomaly {
 /// [`vmap`](crate::vmap()), the line that called it, and, if the NaN came from values, the operation whose forward
 /// made it. A NaN that is masked out on the way is no anomaly.
 ///
-/// It is meant for debugging: each operation walks the stack.
+/// It is meant for debugging: each operation walks the stack. Forward mode is not watched.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Anomaly {
     infinities: bool,

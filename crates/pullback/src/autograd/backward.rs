@@ -73,7 +73,7 @@ impl Backward {
     }
 
     /// Walks back from `outputs` to `inputs` only, leaves or results of operations, in which the gradients accumulate.
-    /// What leads to none of them does not run.
+    /// What leads to none of them does not run. A result that is named retains its gradient from then on.
     ///
     /// # Errors
     /// As [`run`](Backward::run); `Arity` without any input, `NotDifferentiable` for one that does not require gradients.

@@ -5,7 +5,7 @@ use crate::error::bail;
 use crate::interp::level::AMBIENT;
 use crate::interp::noted::{self, ambient_parts};
 use crate::interp::walk::check_settled;
-use crate::interp::{Traced, check_alive};
+use crate::interp::{Traced, check_alive, running_method};
 use crate::tensor::Repr;
 use crate::tree::{path_of, try_map};
 use crate::{Result, Tensor, Tree};
@@ -17,7 +17,8 @@ use crate::{Result, Tensor, Tree};
 ///
 /// # Errors
 /// `NotDifferentiable` for integer tensors and for results of recorded operations, which [`detach`](Tensor::detach) cuts
-/// off; `InTransform` for values that a transform is working on.
+/// off; `InTransform` for values that a transform is working on, and inside a method of a
+/// [`Function`](crate::Function).
 ///
 /// # Example
 /// ```
@@ -52,6 +53,10 @@ fn marked(place: &str, what: &str, t: &Tensor) -> Result<Tensor> {
         return Ok(t.clone());
     }
     refuse_in_transform(place, what, t)?;
+    if let Some(method) = running_method() {
+        bail!(InTransform, "{place}: {method} makes a leaf, which no operation inside of it may use"; help = "inside a \
+            function, call `grad`, `vjp` or `jvp` on a closure instead");
+    }
     if !t.dtype().is_float() {
         bail!(NotDifferentiable, "{place}: expected a floating-point tensor, got {} as {what}", t.ty(); help = "convert \
             it with `to_dtype` first");
@@ -91,8 +96,8 @@ impl Tensor {
     /// A tensor that requires gradients already stays as it is.
     ///
     /// # Errors
-    /// `NotDifferentiable` for integer tensors; `InTransform` for a value that a transform is working on. Inside a
-    /// transform, `grad` or `vjp` of a function gives the gradient.
+    /// `NotDifferentiable` for integer tensors; `InTransform` for a value that a transform is working on, and inside a
+    /// method of a [`Function`](crate::Function). There, `grad` or `vjp` of a closure gives the gradient.
     ///
     /// # Example
     /// ```

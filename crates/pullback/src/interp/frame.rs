@@ -147,6 +147,11 @@ fn with_current<R>(f: impl FnOnce(&Running, &str) -> R) -> Option<R> {
     (!current.is_null()).then(|| unsafe { f(&*current, &*(*current).function) })
 }
 
+/// The running method of a user's function, as messages name it.
+pub(crate) fn running_method() -> Option<String> {
+    with_current(|running, function| format!("`{}` of function `{function}`", running.method.name()))
+}
+
 /// Lets the running methods use values of level `id`, which one of their calls was lifted to.
 pub(super) fn allow(id: u64) {
     let mut current = CURRENT.get();

@@ -2,7 +2,8 @@
 
 use pullback::autograd::{self, Backward, Grad, leaf};
 use pullback::{
-    ErrorKind, Function, Result, Tensor, Vmap, grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp, vmap,
+    Context, Cotangent, ErrorKind, Function, Result, Tensor, Vmap, grad, hessian, jacfwd, jacrev, jvp, value_and_grad,
+    vjp, vmap,
 };
 
 use crate::{Cube, Exp, close, grad_of, refused, scalar, value, values, vector};
@@ -124,6 +125,43 @@ fn c90_tape_style_inside_vmap_is_refused_and_the_functional_way_works() {
     };
     refused(vmap(tape)(&x), ErrorKind::InTransform, &["vmap", "leaf", "`grad`", "`vjp`"]);
     assert_eq!(values(&vmap(grad(|x: &Tensor| Cube.apply(x)))(&x).unwrap()), [3.0, 12.0, 27.0]);
+}
+
+/// x², whose gradient the rule takes in the way that `inner` says.
+#[derive(Clone)]
+struct Inner(fn(&Tensor) -> Result<Tensor>);
+
+impl Function for Inner {
+    type Inputs = Tensor;
+    type Outputs = Tensor;
+    type Saved = Tensor;
+    fn forward(&self, x: &Tensor) -> Result<Tensor> {
+        x.square()
+    }
+    fn setup_context(&self, _: &mut Context<Self>, x: &Tensor, _: &Tensor) -> Result<Tensor> {
+        Ok(x.clone())
+    }
+    fn backward(&self, _: &Context<Self>, x: &Tensor, g: Cotangent) -> Result<Cotangent> {
+        let slope = (self.0)(x)?;
+        g.map(|g| g.mul(&slope))
+    }
+}
+
+#[test]
+fn c34_a_gradient_inside_a_rule_is_taken_by_a_transform() {
+    let functional = Inner(|x| grad(|t: &Tensor| t.square())(x));
+    let x = scalar(3.0);
+    let y = functional.apply(&x).unwrap();
+    y.backward().unwrap();
+    assert_eq!(grad_of(&x), [6.0]);
+    let first = Grad::new().create_graph().of(&y, &x).unwrap();
+    assert_eq!(value(&autograd::grad(&first, &x).unwrap()), 2.0);
+    let tape = Inner(|x| {
+        let x = leaf(x)?;
+        autograd::grad(&x.square()?, &x)
+    });
+    let err = tape.apply(&x).unwrap().backward();
+    refused(err, ErrorKind::InTransform, &["leaf", "`backward` of function `Inner`", "closure"]);
 }
 
 #[test]

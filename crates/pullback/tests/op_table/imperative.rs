@@ -4,6 +4,9 @@ use pullback::autograd::{Grad, leaf};
 use pullback::testing::table::{Naive, Sample};
 use pullback::{DType, Result, Tensor, grad, vmap};
 
+/// Checks of one sample.
+pub const SAMPLE_CHECKS: &[(&str, fn(&Sample) -> Result<(), String>)] = &[("walks_match_transforms", imperative)];
+
 /// Of `y`, a number that depends on every output, also in its second derivative.
 fn total(y: &[Tensor]) -> Result<Tensor> {
     let mut sum = Tensor::from(0.0);
@@ -80,7 +83,7 @@ fn compare(f: &dyn Fn(&Vec<Tensor>) -> Result<Tensor>, x: &Vec<Tensor>) -> Resul
 }
 
 /// Derivatives to third order, of the call itself and of one lane of a `vmap`.
-pub fn imperative(sample: &Sample) -> Result<(), String> {
+fn imperative(sample: &Sample) -> Result<(), String> {
     if !sample.is_differentiable() {
         return Ok(());
     }
