@@ -1,6 +1,7 @@
 //! Walks that accumulate.
 
 use super::{roots, targets};
+use crate::error::Context as _;
 use crate::interp::reverse::Edge;
 use crate::interp::walk::{Found, Walk};
 use crate::tree::leaves;
@@ -25,7 +26,8 @@ use crate::{Result, Tensor, Tree};
 pub fn backward<O: Tree>(outputs: O) -> Result<()> {
     let roots = roots("backward", &leaves(&outputs), None, false)?;
     drop(outputs);
-    Walk { roots, targets: None, create_graph: false }.run()?.accumulate()
+    let walk = Walk { roots, targets: None, create_graph: false };
+    walk.run().and_then(Found::accumulate).context(|| "backward".into())
 }
 
 /// Options for [`Tensor::backward`].
@@ -69,7 +71,7 @@ impl Backward {
     /// # Errors
     /// As [`Tensor::backward`]; `Arity`, `Shape` or `Dtype` if the cotangents are not like the outputs.
     pub fn run<O: Tree>(&self, outputs: &O) -> Result<()> {
-        self.walk(outputs, None)?.accumulate()
+        self.walk(outputs, None).and_then(Found::accumulate).context(|| "backward".into())
     }
 
     /// Walks back from `outputs` to `inputs` only, leaves or results of operations, in which the gradients accumulate.
@@ -91,7 +93,7 @@ impl Backward {
         // Naming an input twice does not double what it gets.
         let mut seen = std::collections::HashSet::new();
         targets.retain(|edge| seen.insert((std::sync::Arc::as_ptr(edge.node()), edge.output())));
-        let mut found = self.walk(outputs, Some(&targets))?;
+        let mut found = self.walk(outputs, Some(&targets)).context(|| "backward".into())?;
         let results = std::mem::take(&mut found.results);
         let kept = |edge: &Edge, slots: &[(Edge, Tensor)]| {
             slots.iter().any(|(e, _)| std::sync::Arc::ptr_eq(e.node(), edge.node()) && e.output() == edge.output())
@@ -103,7 +105,7 @@ impl Backward {
                 found.slots.push((edge, grad));
             }
         }
-        found.accumulate()
+        found.accumulate().context(|| "backward".into())
     }
 
     fn walk<O: Tree>(&self, outputs: &O, targets: Option<&[Edge]>) -> Result<Found> {

@@ -1,10 +1,13 @@
 //! Walks that return gradients.
 
 use super::{roots, targets};
-use crate::error::bail;
+use crate::error::{Context as _, bail};
 use crate::interp::walk::{Walk, batched};
 use crate::tree::{leaves, path_of, try_map};
 use crate::{Result, Tensor, Tree};
+
+/// How messages name the function.
+const PLACE: &str = "autograd::grad";
 
 /// The gradients of the sum of `outputs`, which are scalars, with respect to `inputs`: leaves, or results of operations on
 /// the way. Nothing accumulates anywhere.
@@ -94,6 +97,10 @@ impl Grad {
     /// # Errors
     /// As [`autograd::grad`](grad()); `Arity`, `Shape` or `Dtype` if the cotangents are not like the outputs.
     pub fn of<O: Tree, I: Tree>(&self, outputs: &O, inputs: &I) -> Result<I> {
+        self.all(outputs, inputs).context(|| PLACE.into())
+    }
+
+    fn all<O: Tree, I: Tree>(&self, outputs: &O, inputs: &I) -> Result<I> {
         let (found, size) = self.run(outputs, inputs)?;
         let mut found = found.into_iter();
         let mut k = 0;
@@ -107,7 +114,7 @@ impl Grad {
                     Tensor::zeros(&shape, t.dtype())
                 }
                 None => {
-                    bail!(NotDifferentiable, "grad: expected outputs that depend on every input, got input{} ({}), \
+                    bail!(NotDifferentiable, "{PLACE}: expected outputs that depend on every input, got input{} ({}), \
                     which no output depends on", path_of(inputs, index), t.ty(); help = "leave it out, or take `None` for \
                     it from `Grad::optional` or zeros with `Grad::materialize_grads`")
                 }
@@ -131,23 +138,23 @@ impl Grad {
     /// ```
     pub fn optional<O: Tree, I: Tree>(&self, outputs: &O, inputs: &I) -> Result<I::Mapped<Option<Tensor>>> {
         if self.materialize {
-            bail!(Value, "grad: `materialize_grads` asks for zeros, and `optional` for `None`, in the same place");
+            bail!(Value, "{PLACE}: `materialize_grads` asks for zeros, and `optional` for `None`, in the same place");
         }
-        let mut found = self.run(outputs, inputs)?.0.into_iter();
+        let mut found = self.run(outputs, inputs).context(|| PLACE.into())?.0.into_iter();
         Ok(inputs.map(&mut |_| found.next().flatten()))
     }
 
     /// The gradients, and the size of the batch.
     fn run<O: Tree, I: Tree>(&self, outputs: &O, inputs: &I) -> Result<(Vec<Option<Tensor>>, Option<usize>)> {
         let outputs = leaves(outputs);
-        let roots = roots("grad", &outputs, self.cotangents.as_deref(), self.batched)?;
-        let targets = targets("grad", inputs)?;
+        let roots = roots(PLACE, &outputs, self.cotangents.as_deref(), self.batched)?;
+        let targets = targets(PLACE, inputs)?;
         let walk = |roots| Walk { roots, targets: Some(&targets), create_graph: self.create_graph }.run();
         if !self.batched {
             return Ok((walk(roots)?.results, None));
         }
         let Some(cotangents) = self.cotangents.as_deref() else {
-            bail!(Arity, "grad: expected cotangents with a leading dimension, got none"; help = "give them with \
+            bail!(Arity, "{PLACE}: expected cotangents with a leading dimension, got none"; help = "give them with \
                 `Grad::cotangents`");
         };
         let size = cotangents[0].shape()[0];
@@ -156,7 +163,7 @@ impl Grad {
                 let n = t.shape()[0];
                 bail!(
                     Shape,
-                    "grad: cotangents disagree on the batch size: cotangent 0 has {size}, cotangent {k} has {n}"
+                    "{PLACE}: cotangents disagree on the batch size: cotangent 0 has {size}, cotangent {k} has {n}"
                 );
             }
         }

@@ -1,7 +1,7 @@
 //! Leaves, and what a tensor knows of the gradients that flow to it.
 
 use super::{edge_of, refuse_in_transform};
-use crate::error::bail;
+use crate::error::{Context as _, bail};
 use crate::interp::level::AMBIENT;
 use crate::interp::noted::{self, ambient_parts};
 use crate::interp::walk::check_settled;
@@ -199,7 +199,7 @@ impl Tensor {
         };
         if let Some(grad) = &grad {
             check_alive(grad, "set_grad: the gradient")?;
-            check_settled(grad)?;
+            check_settled(grad).context(|| "set_grad".into())?;
             let (want, got) = (self.ty(), grad.ty());
             if want.shape != got.shape {
                 bail!(Shape, "set_grad: expected a gradient of type {want}, got {got}");

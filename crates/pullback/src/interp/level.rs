@@ -122,7 +122,7 @@ impl OpenLevel {
                 before
             })
         });
-        let _scope = before.is_none().then(mode::enter_level);
+        let _scope = matches!(level.kind, LevelKind::Reverse | LevelKind::Forward).then(mode::enter_level);
         OpenLevel { level, before, _scope }
     }
 

@@ -238,6 +238,7 @@ fn constant_unless_recorded(t: Tensor) -> Tensor {
 }
 
 /// [`super::reverse::process`] where something besides the rules of transforms is to be heeded.
+#[inline(never)]
 pub(super) fn process(op: &OpRef, level: &Arc<Level>, inputs: &[&Tensor]) -> Result<Outs> {
     let constants: SmallVec<[Tensor; 4]>;
     let mut primals: SmallVec<[&Tensor; 4]> = SmallVec::new();

@@ -11,9 +11,10 @@ use super::level::{AMBIENT, OpenLevel};
 use super::mode::{self, Anomaly, Scope};
 use super::noted::{Run, constant_of_ambient};
 use super::reverse::{Content, Edge, Edges, Node, Pending};
+use crate::error::{Context as _, bail};
 use crate::function::Cotangent;
 use crate::tensor::Repr;
-use crate::{Result, Tensor, TensorType, error::bail};
+use crate::{Result, Tensor, TensorType};
 
 /// A walk at the ambient level.
 pub(crate) struct Walk<'a> {
@@ -115,7 +116,7 @@ fn walk(
         let origin = watch.as_mut().and_then(|watch| watch.arrived(&node, &grads));
         if node.extras().is_some() {
             for (k, grad) in grads.iter_mut().enumerate() {
-                run_hooks(&node, k as u32, grad, create_graph)?;
+                run_hooks(&node, k as u32, grad, create_graph).context(|| "hook".into())?;
             }
         }
         let refuse = |grad: &Tensor| watch.as_ref().map_or(Ok(()), |watch| watch.check_result(grad, origin.as_ref()));
@@ -183,12 +184,12 @@ fn run_hooks(node: &Arc<Node>, output: u32, grad: &mut Cotangent, create_graph: 
         let Some(new) = run(given)? else { continue };
         let (want, got): (TensorType, TensorType) = (given.ty(), new.ty());
         if want.dtype != got.dtype {
-            bail!(Dtype, "hook: expected a gradient of type {want}, got {got}"; help = "convert it with `to_dtype`");
+            bail!(Dtype, "expected a gradient of type {want}, got {got}"; help = "convert it with `to_dtype`");
         }
         if want.shape != got.shape {
-            bail!(Shape, "hook: expected a gradient of type {want}, got {got}");
+            bail!(Shape, "expected a gradient of type {want}, got {got}");
         }
-        super::check_alive(&new, "hook: the gradient")?;
+        super::check_alive(&new, "the gradient")?;
         *grad = if create_graph { new } else { constant_of_ambient(new) }.into();
     }
     Ok(())
@@ -203,7 +204,7 @@ impl Found {
             check_settled(grad)?;
         }
         let mut leaves: Vec<Arc<Node>> = Vec::new();
-        let scope = Scope::ambient(self.create_graph);
+        let _scope = Scope::ambient(self.create_graph);
         for (Edge { node, output }, grad) in self.slots {
             let Some(extras) = node.extras_or_new() else { continue };
             extras.accumulate(output, grad)?;
@@ -211,14 +212,13 @@ impl Found {
                 leaves.push(node);
             }
         }
-        drop(scope);
         for node in leaves {
             let Some(extras) = node.extras() else { continue };
             let mut last = 0;
             while let Some((id, run)) = extras.hook_after(last, 0) {
                 last = id;
                 if let (Run::Accumulated(run), Some(grad)) = (run, extras.gradient(0)) {
-                    run(&grad)?;
+                    run(&grad).context(|| "hook".into())?;
                 }
             }
         }
@@ -231,7 +231,7 @@ pub(crate) fn check_settled(grad: &Tensor) -> Result<()> {
     match &grad.0 {
         Repr::Tracer(tracer) if tracer.level.id != AMBIENT => {
             let (ty, kind, id) = (grad.ty(), tracer.level.transform(), tracer.level.id);
-            bail!(InTransform, "expected gradients to accumulate that no transform is working on, got {ty} of a `{kind}` \
+            bail!(InTransform, "expected a gradient to keep that no transform is working on, got {ty} of a `{kind}` \
                 (level {id})"; help = "use `autograd::grad`, which returns them, or `grad` and `vjp` on a function")
         }
         _ => Ok(()),
