@@ -4,7 +4,7 @@ use std::sync::{Arc, Weak};
 
 use super::edge_of;
 use crate::error::bail;
-use crate::interp::noted::Run;
+use crate::interp::extras::Run;
 use crate::interp::reverse::Node;
 use crate::{Result, Tensor};
 

@@ -1,15 +1,51 @@
-//! The watch of anomaly mode over a walk: which backward made the NaN that arrived in a gradient.
+//! Anomaly mode: where operations ran, and the watch over a walk, which finds out whose backward made the NaN that arrived in
+//! a gradient.
 
 use std::backtrace::Backtrace;
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
+use super::Traced;
 use super::mode::Anomaly;
-use super::noted::{Bad, Birth, first_bad};
 use super::reverse::{Edge, Node};
-use crate::function::Cotangent;
-use crate::{Error, ErrorKind, Result, Tensor, TensorType};
+use crate::array::Array;
+use crate::function::{Cotangent, OpRef};
+use crate::kernels::copy::contiguous;
+use crate::shape::Shape;
+use crate::tensor::Repr;
+use crate::{DType, Error, ErrorKind, Result, Tensor, TensorType};
+
+/// Where an operation ran, for anomaly mode.
+pub(super) struct Trace {
+    pub(super) ran: Arc<Backtrace>,
+    /// The forward that made the NaN in the outputs, if there is one and it was recorded.
+    pub(super) birth: Option<Arc<Birth>>,
+}
+
+/// An operation whose forward made NaN from inputs without any.
+pub(super) struct Birth {
+    pub(super) op: String,
+    pub(super) ran: Arc<Backtrace>,
+}
+
+impl Trace {
+    pub(super) fn new(op: &OpRef, inputs: &[&Tensor], edges: &[Option<Edge>], outputs: &[Tensor]) -> Trace {
+        let ran = Arc::new(Backtrace::force_capture());
+        let nan = |t: &Tensor| first_bad(t, false).is_some();
+        let birth = if !outputs.iter().any(nan) {
+            None
+        } else if inputs.iter().any(|t| nan(t)) {
+            let births = edges.iter().flatten().filter_map(|edge| edge.node.trace()?.birth.clone());
+            births.into_iter().next()
+        } else {
+            Some(Arc::new(Birth { op: op.name().to_string(), ran: ran.clone() }))
+        };
+        Trace { ran, birth }
+    }
+}
 
 /// Follows bad cotangents from where they were made. One that is masked out on the way is nobody's concern.
 pub(super) struct Watch {
@@ -192,3 +228,52 @@ fn call_site(stack: &Backtrace) -> String {
 
 /// The end of the path of the file in which stacks are taken.
 const OWN_FILE: &str = "interp/noted.rs";
+
+/// An element that is not a number, or not finite.
+pub(super) struct Bad {
+    pub(super) value: f64,
+    /// Its index, without lanes.
+    pub(super) index: Shape,
+    /// Its lanes, of the outermost `vmap` first.
+    pub(super) lanes: Shape,
+}
+
+/// The first element of a value of any level that is NaN, or infinite if `infinities` are looked for.
+pub(super) fn first_bad(t: &Tensor, infinities: bool) -> Option<Bad> {
+    let mut dims: SmallVec<[usize; 4]> = SmallVec::new();
+    let mut t = t;
+    let array = loop {
+        match &t.0 {
+            Repr::Array(array) => break array,
+            Repr::Tracer(tracer) => match &tracer.value {
+                Traced::Reverse { primal: inner, .. } | Traced::Forward { primal: inner, .. } => t = inner,
+                Traced::Batch { value, dim, .. } => {
+                    dims.push(*dim);
+                    t = value;
+                }
+            },
+        }
+    };
+    let is_bad = |x: f64| x.is_nan() || infinities && x.is_infinite();
+    let (at, value) = find(array, &is_bad)?;
+    let mut index = Shape::from_elem(0, array.rank());
+    let mut rest = at;
+    for (k, &n) in array.shape().iter().enumerate().rev() {
+        index[k] = rest % n;
+        rest /= n;
+    }
+    let lanes = dims.iter().rev().map(|&dim| index.remove(dim)).collect();
+    Some(Bad { value, index, lanes })
+}
+
+fn find(array: &Array, is_bad: &dyn Fn(f64) -> bool) -> Option<(usize, f64)> {
+    let array = contiguous(array);
+    match array.dtype() {
+        DType::F32 => {
+            let mut all = array.as_slice::<f32>()?.iter().map(|&x| f64::from(x)).enumerate();
+            all.find(|(_, x)| is_bad(*x))
+        }
+        DType::F64 => array.as_slice::<f64>()?.iter().copied().enumerate().find(|(_, x)| is_bad(*x)),
+        _ => None,
+    }
+}

@@ -6,6 +6,7 @@
 
 mod anomaly;
 pub(crate) mod batch;
+pub(crate) mod extras;
 pub(crate) mod forward;
 mod frame;
 pub(crate) mod level;

@@ -1,23 +1,19 @@
 //! The long way of recording: nodes of the ambient level, which can be attached to it again for derivatives of
 //! derivatives and carry hooks, and nodes that remember for anomaly mode where they come from.
 
-use std::backtrace::Backtrace;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use smallvec::SmallVec;
 
+use super::anomaly::Trace;
+use super::extras::Extras;
 use super::level::{AMBIENT, ambient};
 use super::reverse::{Call, Content, Edge, Edges, Node, with_needs, wrap};
 use super::{Level, Traced, batch, bind, mode};
-use crate::array::Array;
 use crate::function::op::types;
 use crate::function::{OpRef, Outs, Saved};
-use crate::kernels::copy::contiguous;
-use crate::ops::structural::add_owned;
-use crate::shape::Shape;
 use crate::tensor::Repr;
-use crate::{DType, Result, Tensor, error::bail};
+use crate::{Result, Tensor, error::bail};
 
 /// A recorded operation and what is known of it besides.
 pub(crate) struct Noted {
@@ -42,93 +38,6 @@ enum Place {
     Constant,
     Input(usize),
     Output(usize),
-}
-
-/// What few nodes have: hooks, and slots in which gradients accumulate. No lock is held while user code runs.
-#[derive(Default)]
-pub(crate) struct Extras {
-    hooks: Mutex<Vec<Hook>>,
-    slots: Mutex<SmallVec<[(u32, Option<Tensor>); 1]>>,
-}
-
-/// What a hook does when its moment comes.
-#[derive(Clone)]
-pub(crate) enum Run {
-    /// Sees the complete cotangent, and may replace it.
-    Replace(Arc<dyn Fn(&Tensor) -> Result<Option<Tensor>> + Send + Sync>),
-    /// Sees what a leaf has accumulated.
-    Accumulated(Arc<dyn Fn(&Tensor) -> Result<()> + Send + Sync>),
-}
-
-struct Hook {
-    id: u64,
-    output: u32,
-    run: Run,
-}
-
-/// A panic while a lock was held leaves nothing half done: what is guarded is replaced as a whole.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl Extras {
-    pub(crate) fn add_hook(&self, output: u32, run: Run) -> u64 {
-        static IDS: AtomicU64 = AtomicU64::new(1);
-        let id = IDS.fetch_add(1, Ordering::Relaxed);
-        lock(&self.hooks).push(Hook { id, output, run });
-        id
-    }
-
-    pub(crate) fn remove_hook(&self, id: u64) {
-        let mut hooks = lock(&self.hooks);
-        let removed = hooks.iter().position(|hook| hook.id == id).map(|k| hooks.remove(k));
-        drop(hooks);
-        // Only now: what the hook captured may run code of its own.
-        drop(removed);
-    }
-
-    /// The first hook of `output` after number `id`. A hook may remove others, so they are looked up one by one.
-    pub(super) fn hook_after(&self, id: u64, output: u32) -> Option<(u64, Run)> {
-        lock(&self.hooks).iter().find(|h| h.id > id && h.output == output).map(|h| (h.id, h.run.clone()))
-    }
-
-    /// Lets gradients of `output` accumulate.
-    pub(crate) fn open_slot(&self, output: u32) {
-        let mut slots = lock(&self.slots);
-        if !slots.iter().any(|(k, _)| *k == output) {
-            slots.push((output, None));
-        }
-    }
-
-    pub(crate) fn has_slot(&self, output: u32) -> bool {
-        lock(&self.slots).iter().any(|(k, _)| *k == output)
-    }
-
-    /// What has accumulated for `output`.
-    pub(crate) fn gradient(&self, output: u32) -> Option<Tensor> {
-        lock(&self.slots).iter().find(|(k, _)| *k == output).and_then(|(_, grad)| grad.clone())
-    }
-
-    pub(crate) fn set_gradient(&self, output: u32, grad: Option<Tensor>) {
-        let mut grad = grad;
-        if let Some((_, slot)) = lock(&self.slots).iter_mut().find(|(k, _)| *k == output) {
-            std::mem::swap(slot, &mut grad);
-        }
-        // The old gradient is dropped here, without the lock: a graph may hang on it.
-    }
-
-    /// Adds `grad` to what has accumulated for `output`.
-    pub(super) fn accumulate(&self, output: u32, grad: Tensor) -> Result<()> {
-        self.open_slot(output);
-        let mut slots = lock(&self.slots);
-        let Some((_, slot)) = slots.iter_mut().find(|(k, _)| *k == output) else { return Ok(()) };
-        // Adding two tensors of the ambient level or below runs no code of the user.
-        *slot = Some(match slot.take() {
-            Some(sum) => add_owned(constant_unless_recorded(sum), grad)?,
-            None => grad,
-        });
-        Ok(())
-    }
 }
 
 impl Node {
@@ -230,11 +139,6 @@ pub(super) fn constant_of_ambient(t: Tensor) -> Tensor {
         Repr::Array(_) => t,
         Repr::Tracer(_) => constant_of(&t, &|id| id == AMBIENT),
     }
-}
-
-/// What accumulated in a walk with a graph, in a walk without one.
-fn constant_unless_recorded(t: Tensor) -> Tensor {
-    if mode::records(AMBIENT) { t } else { constant_of_ambient(t) }
 }
 
 /// [`super::reverse::process`] where something besides the rules of transforms is to be heeded.
@@ -364,89 +268,11 @@ impl Noted {
     }
 }
 
-/// Where an operation ran, for anomaly mode.
-pub(super) struct Trace {
-    pub(super) ran: Arc<Backtrace>,
-    /// The forward that made the NaN in the outputs, if there is one and it was recorded.
-    pub(super) birth: Option<Arc<Birth>>,
-}
-
-/// An operation whose forward made NaN from inputs without any.
-pub(super) struct Birth {
-    pub(super) op: String,
-    pub(super) ran: Arc<Backtrace>,
-}
-
-impl Trace {
-    fn new(op: &OpRef, inputs: &[&Tensor], edges: &Edges, outputs: &[Tensor]) -> Trace {
-        let ran = Arc::new(Backtrace::force_capture());
-        let nan = |t: &Tensor| first_bad(t, false).is_some();
-        let birth = if !outputs.iter().any(nan) {
-            None
-        } else if inputs.iter().any(|t| nan(t)) {
-            let births = edges.iter().flatten().filter_map(|edge| edge.node.trace()?.birth.clone());
-            births.into_iter().next()
-        } else {
-            Some(Arc::new(Birth { op: op.name().to_string(), ran: ran.clone() }))
-        };
-        Trace { ran, birth }
-    }
-}
-
 impl Node {
     pub(super) fn trace(&self) -> Option<&Trace> {
         match &self.content {
             Content::Noted(noted) => noted.trace.as_deref(),
             _ => None,
         }
-    }
-}
-
-/// An element that is not a number, or not finite.
-pub(super) struct Bad {
-    pub(super) value: f64,
-    /// Its index, without lanes.
-    pub(super) index: Shape,
-    /// Its lanes, of the outermost `vmap` first.
-    pub(super) lanes: Shape,
-}
-
-/// The first element of a value of any level that is NaN, or infinite if `infinities` are looked for.
-pub(super) fn first_bad(t: &Tensor, infinities: bool) -> Option<Bad> {
-    let mut dims: SmallVec<[usize; 4]> = SmallVec::new();
-    let mut t = t;
-    let array = loop {
-        match &t.0 {
-            Repr::Array(array) => break array,
-            Repr::Tracer(tracer) => match &tracer.value {
-                Traced::Reverse { primal: inner, .. } | Traced::Forward { primal: inner, .. } => t = inner,
-                Traced::Batch { value, dim, .. } => {
-                    dims.push(*dim);
-                    t = value;
-                }
-            },
-        }
-    };
-    let is_bad = |x: f64| x.is_nan() || infinities && x.is_infinite();
-    let (at, value) = find(array, &is_bad)?;
-    let mut index = Shape::from_elem(0, array.rank());
-    let mut rest = at;
-    for (k, &n) in array.shape().iter().enumerate().rev() {
-        index[k] = rest % n;
-        rest /= n;
-    }
-    let lanes = dims.iter().rev().map(|&dim| index.remove(dim)).collect();
-    Some(Bad { value, index, lanes })
-}
-
-fn find(array: &Array, is_bad: &dyn Fn(f64) -> bool) -> Option<(usize, f64)> {
-    let array = contiguous(array);
-    match array.dtype() {
-        DType::F32 => {
-            let mut all = array.as_slice::<f32>()?.iter().map(|&x| f64::from(x)).enumerate();
-            all.find(|(_, x)| is_bad(*x))
-        }
-        DType::F64 => array.as_slice::<f64>()?.iter().copied().enumerate().find(|(_, x)| is_bad(*x)),
-        _ => None,
     }
 }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::noted::{self, Extras, Noted};
+use super::extras::Extras;
+use super::noted::{self, Noted};
 use super::{Level, Traced, Tracer, bind, mode, walk};
 use crate::array::arc_in_place;
 use crate::function::op::Cotangents;

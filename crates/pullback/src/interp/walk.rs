@@ -7,9 +7,10 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::anomaly::Watch;
+use super::extras::Run;
 use super::level::{AMBIENT, OpenLevel};
 use super::mode::{self, Anomaly, Scope};
-use super::noted::{Run, constant_of_ambient};
+use super::noted::constant_of_ambient;
 use super::reverse::{Content, Edge, Edges, Node, Pending};
 use crate::error::{Context as _, bail};
 use crate::function::Cotangent;
