@@ -38,8 +38,7 @@ impl Trace {
         let birth = if !outputs.iter().any(nan) {
             None
         } else if inputs.iter().any(|t| nan(t)) {
-            let births = edges.iter().flatten().filter_map(|edge| edge.node.trace()?.birth.clone());
-            births.into_iter().next()
+            edges.iter().flatten().find_map(|edge| edge.node.trace()?.birth.clone())
         } else {
             Some(Arc::new(Birth { op: op.name().to_string(), ran: ran.clone() }))
         };

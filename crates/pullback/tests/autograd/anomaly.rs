@@ -32,6 +32,20 @@ fn c114_the_operation_the_pass_and_the_lane_are_named() {
 }
 
 #[test]
+fn lanes_of_nested_vmaps_are_named_from_the_outside() {
+    let _guard = detect_anomaly();
+    let x = Tensor::from([[[1.0, 1.0], [1.0, 1.0], [1.0, 1.0]], [[1.0, 1.0], [1.0, 1.0], [1.0, 0.0]]]);
+    let f = |x: &Tensor| x.sqrt()?.mul(&x.detach()?)?.sum();
+    refused(vmap(vmap(grad(f)))(&x), ErrorKind::Anomaly, &["`sqrt`", "f64[2] at [1], lanes [1, 2]"]);
+    // Whatever dims the lanes lie along.
+    let other = Vmap::new().in_dims(2).of(Vmap::new().in_dims(1).of(grad(f)));
+    refused(other(&x), ErrorKind::Anomaly, &["f64[2] at [1], lanes [1, 2]"]);
+    let turned = x.permute(&[2, 0, 1]).unwrap();
+    let inner_first = Vmap::new().in_dims(2).of(Vmap::new().in_dims(1).of(grad(f)));
+    refused(inner_first(&turned), ErrorKind::Anomaly, &["f64[2] at [1], lanes [2, 1]"]);
+}
+
+#[test]
 fn c115_the_branch_not_taken_is_named_unless_it_is_masked_out() {
     let _guard = detect_anomaly();
     let x = Tensor::from([0.0, 2.0, 3.0]);
