@@ -10,7 +10,12 @@
 //! | [`jvp`] | the value and its change along a direction, by forward mode |
 //! | [`vmap`] | a function of one example turned into a function of many |
 //! | [`jacrev`], [`jacfwd`] | the Jacobian, by reverse or forward mode |
+//! | [`jacobian`], [`value_and_jacobian`] | the Jacobian by the mode that suits the sizes, and with the value |
 //! | [`hessian`] | the Hessian, forward over reverse |
+//! | [`hvp`], [`vhp`], [`laplacian`], [`hessian_diagonal`] | parts of the Hessian without the Hessian |
+//!
+//! Each has a builder with its options, such as [`Grad`] and [`Vmap`]: which arguments to differentiate, auxiliary data,
+//! chunks, random numbers, dims.
 //!
 //! # The five-minute tour
 //!
@@ -123,6 +128,7 @@
 //!   batching rules to choose from.
 //! - [`Tree`]: structures of tensors. [`DimSpec`]: where their batch dims lie.
 //! - [`autograd`]: the imperative surface: leaves, `backward`, hooks, `no_grad`, and finding where a NaN was born.
+//! - [`implicit`]: solutions of equations, by any solver.
 //! - [`random`]: seeded random tensors, and what `vmap` does with them.
 //! - [`testing`]: checking derivatives.
 
@@ -156,7 +162,12 @@ pub use kernels::threads::{num_threads, set_num_threads};
 pub use ops::{Reduction, cat, einsum, stack};
 pub use shape::{Shape, TensorType};
 pub use tensor::{Ellipsis, IndexBound, IndexItem, Indices, NewAxis, Operand, Tensor, s};
-pub use transforms::{DimSpec, Grad, Pullback, Vmap, grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp, vmap};
+pub use transforms::implicit;
+pub use transforms::{
+    Argnums, BatchDim, DimSpec, Grad, Hessian, HessianDiagonal, HessianStrategy, Hvp, Jacfwd, Jacrev, Jvp, Laplacian,
+    Pullback, Vhp, Vjp, Vmap, grad, hessian, hessian_diagonal, hvp, jacfwd, jacobian, jacrev, jvp, laplacian,
+    stop_gradient, value_and_grad, value_and_jacobian, vhp, vjp, vmap,
+};
 pub use tree::{Leaf, Static, Tree, stack_trees, unstack_trees};
 
 #[doc(inline)]

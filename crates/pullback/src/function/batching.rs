@@ -42,7 +42,7 @@ pub enum Batching {
 
 impl Batching {
     /// The outputs of `call` for `n` lanes, which lie at `dims` of the inputs, with the lanes along dimension 0.
-    pub(super) fn lanes_first<A: Tree, B: Tree>(
+    pub(crate) fn lanes_first<A: Tree, B: Tree>(
         self,
         n: usize,
         dims: &[Option<usize>],

@@ -160,7 +160,7 @@ pub(super) fn backward_from_jvp<F: Function>(
 }
 
 /// The cotangents of the inputs of a function that has no rule, through the operations that it calls.
-pub(super) fn backward_through<A: Tree, B: Tree>(
+pub(crate) fn backward_through<A: Tree, B: Tree>(
     f: impl FnOnce(&A) -> Result<B>,
     inputs: &A,
     needs: &[bool],
@@ -190,7 +190,7 @@ pub(super) fn backward_through<A: Tree, B: Tree>(
 }
 
 /// The tangents of the outputs of a function that has no rule, through the operations that it calls.
-pub(super) fn jvp_through<A: Tree, B: Tree>(
+pub(crate) fn jvp_through<A: Tree, B: Tree>(
     f: impl FnOnce(&A) -> Result<B>,
     inputs: &A,
     tangents: &A::Mapped<Tangent>,

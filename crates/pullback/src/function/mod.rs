@@ -17,8 +17,10 @@ mod vmapped;
 
 pub use batching::Batching;
 pub use context::Context;
+pub(crate) use context::collect;
 pub use cotangent::{Cotangent, Tangent};
 pub use custom::{Custom, custom, custom_jvp, custom_vjp, custom_vmap};
+pub(crate) use derive::{backward_through, jvp_through};
 pub(crate) use op::{OpRef, Outs, Saved};
 pub use op::{Randomness, VmapInfo};
 pub(crate) use opaque::NOT_ON_SLICES;

@@ -17,6 +17,19 @@ pub(crate) struct Level {
     sequence: AtomicU64,
     /// Why the data of its values must not be read, if it must not: the dependence would be lost.
     pub(crate) sealed: Option<Sealed>,
+    /// Which lanes a batch level has, if not all of its `vmap`.
+    pub(crate) part: Option<Part>,
+}
+
+/// The lanes of a batch level, if the `vmap` works through them part by part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    /// The number of the first one.
+    pub(crate) first: usize,
+    /// How many there are in all parts.
+    pub(crate) of: usize,
+    /// Whether nothing is batched: the level has one lane, no values, and only tells random operations where they are.
+    pub(crate) in_loop: bool,
 }
 
 /// Why a level forbids reading the data of its values.
@@ -53,7 +66,7 @@ pub(crate) const AMBIENT: u64 = 0;
 
 /// The level of the imperative surface: a reverse level of the whole process, which never ends.
 pub(crate) fn ambient() -> &'static Arc<Level> {
-    static LEVEL: LazyLock<Arc<Level>> = LazyLock::new(|| Level::numbered(AMBIENT, LevelKind::Reverse, None));
+    static LEVEL: LazyLock<Arc<Level>> = LazyLock::new(|| Level::numbered(AMBIENT, LevelKind::Reverse, None, None));
     &LEVEL
 }
 
@@ -70,17 +83,22 @@ thread_local! {
 }
 
 impl Level {
-    fn new(kind: LevelKind, sealed: Option<Sealed>) -> Arc<Level> {
-        Level::numbered(COUNTER.fetch_add(1, Ordering::Relaxed), kind, sealed)
+    fn new(kind: LevelKind, sealed: Option<Sealed>, part: Option<Part>) -> Arc<Level> {
+        Level::numbered(COUNTER.fetch_add(1, Ordering::Relaxed), kind, sealed, part)
     }
 
-    fn numbered(id: u64, kind: LevelKind, sealed: Option<Sealed>) -> Arc<Level> {
-        Arc::new(Level { id, kind, alive: AtomicBool::new(true), sequence: AtomicU64::new(0), sealed })
+    fn numbered(id: u64, kind: LevelKind, sealed: Option<Sealed>, part: Option<Part>) -> Arc<Level> {
+        Arc::new(Level { id, kind, alive: AtomicBool::new(true), sequence: AtomicU64::new(0), sealed, part })
     }
 
     /// What works at this level, as messages name it.
     pub(crate) fn transform(&self) -> &'static str {
         if self.id == AMBIENT { "requires_grad" } else { self.kind.transform() }
+    }
+
+    /// The level of a lane of a plain loop, where nothing is batched.
+    fn in_loop(&self) -> bool {
+        self.part.is_some_and(|p| p.in_loop)
     }
 
     pub(crate) fn is_alive(&self) -> bool {
@@ -104,12 +122,17 @@ pub(crate) struct OpenLevel {
 
 impl OpenLevel {
     pub(crate) fn new(kind: LevelKind) -> OpenLevel {
-        OpenLevel::with(Level::new(kind, None))
+        OpenLevel::with(Level::new(kind, None, None))
+    }
+
+    /// A batch level for some of the lanes of a `vmap`.
+    pub(crate) fn lanes(size: usize, randomness: Randomness, part: Option<Part>) -> OpenLevel {
+        OpenLevel::with(Level::new(LevelKind::Batch { size, randomness }, None, part))
     }
 
     /// A level at which reading the data of values is an error.
     pub(crate) fn sealed(kind: LevelKind, why: Sealed) -> OpenLevel {
-        OpenLevel::with(Level::new(kind, Some(why)))
+        OpenLevel::with(Level::new(kind, Some(why), None))
     }
 
     fn with(level: Arc<Level>) -> OpenLevel {
@@ -128,7 +151,7 @@ impl OpenLevel {
 
     /// A forward level that values join one by one: it is not the scope of a function.
     pub(crate) fn dual() -> OpenLevel {
-        OpenLevel { level: Level::new(LevelKind::Forward, None), before: None, _scope: None }
+        OpenLevel { level: Level::new(LevelKind::Forward, None, None), before: None, _scope: None }
     }
 
     pub(crate) fn level(&self) -> &Arc<Level> {
@@ -153,7 +176,7 @@ impl Drop for OpenLevel {
 pub(crate) fn active_batch_newer_than(id: u64) -> Option<Arc<Level>> {
     match VISIBLE.get() {
         0 => None,
-        n => BATCHES.with_borrow(|batches| batches[..n].last().filter(|l| l.id > id).cloned()),
+        n => BATCHES.with_borrow(|batches| batches[..n].iter().rfind(|l| !l.in_loop()).filter(|l| l.id > id).cloned()),
     }
 }
 

@@ -9,10 +9,12 @@ mod diag;
 mod discrete;
 mod extremes;
 pub(crate) mod family;
+mod fill;
 mod index;
 mod join;
 mod loss;
 mod matmul;
+mod modulo;
 mod moments;
 mod pairwise;
 mod power;
@@ -42,11 +44,13 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     compare::OPS,
     diag::OPS,
     extremes::OPS,
+    fill::OPS,
     index::elements::OPS,
     index::slices::OPS,
     join::OPS,
     loss::OPS,
     matmul::OPS,
+    modulo::OPS,
     moments::OPS,
     pairwise::OPS,
     power::OPS,

@@ -100,8 +100,9 @@ pub fn call(op: &str, parameters: &[&str], inputs: &[Tensor]) -> Result<Vec<Tens
         unary: detach logical_not trace max min var std prod sum mean any all t squeeze_all sigmoid softplus erf erfc exp exp2
             expm1 log log2 log10 log1p sqrt rsqrt cbrt reciprocal floor ceil round trunc isnan isinf isfinite neg abs sign
             square relu silu sinc sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh lgamma
-            digamma erfinv i0 i1 i0e i1e gelu gelu_tanh mish softsign hardswish;
-        binary: add sub mul div maximum minimum logical_and logical_or logical_xor eq ne lt le gt ge hypot atan2 logaddexp pow xlogy;
+            digamma erfinv i0 i1 i0e i1e gelu gelu_tanh mish softsign hardswish selu
+            log_sigmoid hardsigmoid;
+        binary: add sub mul div maximum minimum logical_and logical_or logical_xor eq ne lt le gt ge hypot atan2 logaddexp pow xlogy fmod remainder;
         dims: max_dims min_dims sum_dims mean_dims prod_dims any_dims all_dims logsumexp;
         "to_dtype" => x.to_dtype(p.dtype(0)),
         "where_" => match first {
@@ -140,6 +141,15 @@ pub fn call(op: &str, parameters: &[&str], inputs: &[Tensor]) -> Result<Vec<Tens
         "nll_loss" => x.nll_loss(y),
         "nll_loss_with" => x.nll_loss_with(y, p.reduction(0)),
         "mse_loss" => x.mse_loss(y),
+        "masked_fill" => match first {
+            Some(_) => x.masked_fill(y, p.float(0)),
+            None => x.masked_fill(y, &inputs[2]),
+        },
+        "lerp" => match first {
+            Some(_) => x.lerp(y, p.float(0)),
+            None => x.lerp(y, &inputs[2]),
+        },
+        "nan_to_num" => x.nan_to_num(p.float(0), p.maybe(1), p.maybe(2)),
         "l1_loss" => x.l1_loss(y, p.reduction(0)),
         "huber_loss" => x.huber_loss(y, p.float(0), p.reduction(1)),
         "smooth_l1_loss" => x.smooth_l1_loss(y, p.float(0), p.reduction(1)),

@@ -203,6 +203,63 @@ ops! { CLAMPED;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn hardswish(&self) -> Result<Tensor> = hardswish { samples: hardswish_samples, kinks: hardswish_kinks };
+
+    /// `1.0507…·elu(x, 1.67326…)`, elementwise, with the constants of Klambauer et al. (2017).
+    ///
+    /// # Shapes
+    /// That of the tensor.
+    ///
+    /// # Dtypes
+    /// Floats; integers and bools become `f32`.
+    ///
+    /// # Derivative
+    /// The first constant where `x` is positive, else both times `exp(x)`, also at 0.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::Tensor;
+    /// assert_eq!(Tensor::from([0.0]).selu()?.to_vec::<f64>()?, [0.0]);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    fn selu(&self) -> Result<Tensor> = selu { samples: selu_samples };
+
+    /// The logarithm of [`sigmoid`](Tensor::sigmoid), elementwise, without underflow.
+    ///
+    /// # Shapes
+    /// That of the tensor.
+    ///
+    /// # Dtypes
+    /// Floats; integers and bools become `f32`.
+    ///
+    /// # Derivative
+    /// `sigmoid(-x)`.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::Tensor;
+    /// assert_eq!(Tensor::from([1000.0, -1000.0]).log_sigmoid()?.to_vec::<f64>()?, [-0.0, -1000.0]);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    fn log_sigmoid(&self) -> Result<Tensor> = log_sigmoid { samples: log_sigmoid_samples };
+
+    /// `clamp(x/6 + 1/2, 0, 1)`, elementwise.
+    ///
+    /// # Shapes
+    /// That of the tensor.
+    ///
+    /// # Dtypes
+    /// Floats; integers and bools become `f32`.
+    ///
+    /// # Derivative
+    /// 1/6 between -3 and 3, and at both; else 0.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::Tensor;
+    /// assert_eq!(Tensor::from([-4.0, 0.0]).hardsigmoid()?.to_vec::<f64>()?, [0.0, 0.5]);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    fn hardsigmoid(&self) -> Result<Tensor> = hardsigmoid { samples: hardsigmoid_samples };
 }
 
 fn hardswish(x: &Tensor) -> Result<Tensor> {
@@ -211,6 +268,34 @@ fn hardswish(x: &Tensor) -> Result<Tensor> {
     let inner = x.mul(x.add(3.0)?)?.mul(1.0 / 6.0)?;
     let upper = x.lt(3.0)?.where_(&inner, &x)?;
     x.gt(-3.0)?.where_(upper, 0.0)
+}
+
+const SELU_SCALE: f64 = 1.050_700_987_355_480_5;
+const SELU_ALPHA: f64 = 1.673_263_242_354_377_2;
+
+fn selu(x: &Tensor) -> Result<Tensor> {
+    x.elu(SELU_ALPHA)?.mul(SELU_SCALE)
+}
+
+fn log_sigmoid(x: &Tensor) -> Result<Tensor> {
+    x.to_dtype(x.dtype().to_float())?.neg()?.softplus()?.neg()
+}
+
+fn hardsigmoid(x: &Tensor) -> Result<Tensor> {
+    x.to_dtype(x.dtype().to_float())?.clamp(Some(-3.0), Some(3.0))?.add(3.0)?.mul(1.0 / 6.0)
+}
+
+fn selu_samples() -> Vec<Sample> {
+    let reference = |x: f64| SELU_SCALE * if x > 0.0 { x } else { SELU_ALPHA * (x.exp() - 1.0) };
+    samples_of_shapes((-2.0, 2.0), Tensor::selu, reference)
+}
+
+fn log_sigmoid_samples() -> Vec<Sample> {
+    samples_of_shapes((-4.0, 4.0), Tensor::log_sigmoid, |x| (1.0 / (1.0 + (-x).exp())).ln())
+}
+
+fn hardsigmoid_samples() -> Vec<Sample> {
+    samples_of_shapes((-5.0, 5.0), Tensor::hardsigmoid, |x| (x / 6.0 + 0.5).clamp(0.0, 1.0))
 }
 
 fn hardswish_samples() -> Vec<Sample> {
