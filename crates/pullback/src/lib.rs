@@ -159,7 +159,7 @@ pub use function::{
     custom, custom_jvp, custom_vjp, custom_vmap,
 };
 pub use kernels::threads::{num_threads, set_num_threads};
-pub use ops::{Reduction, cat, einsum, stack};
+pub use ops::{Interpolation, Reduction, cat, einsum, stack};
 pub use shape::{Shape, TensorType};
 pub use tensor::{Ellipsis, IndexBound, IndexItem, Indices, NewAxis, Operand, Tensor, s};
 pub use transforms::implicit;

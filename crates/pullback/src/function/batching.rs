@@ -13,7 +13,7 @@ use crate::{Result, Tensor, TensorType, Tree, stack_trees};
 /// are handed to it. The derivative rules come along: under `vmap` they are called in the same way.
 ///
 /// [`OpaqueFunction::batching`](super::OpaqueFunction::batching) and [`Custom::batching`](super::Custom::batching) take
-/// one; each but `Refuse` is also a function in [`rules`], for a `vmap` written by hand.
+/// one; each but `Refuse` is also a function in [`rules`](super::rules), for a `vmap` written by hand.
 ///
 /// | strategy | calls for `n` lanes | an input that has lanes | one that all lanes share |
 /// |---|---|---|---|
