@@ -129,6 +129,7 @@
 //! - [`Function`]: your own operations; [`custom`]: from closures; [`OpaqueFunction`]: on slices. [`function::rules`] has
 //!   batching rules to choose from.
 //! - [`Tree`]: structures of tensors. [`DimSpec`]: where their batch dims lie.
+//! - [`autograd`]: the imperative surface: leaves, `backward`, hooks, `no_grad`, and finding where a NaN was born.
 //! - [`implicit`]: solutions of equations, by any solver.
 //! - [`graph`]: functions written down as lists of operations, and run again.
 //! - [`random`]: seeded random tensors, and what `vmap` does with them.
@@ -137,6 +138,7 @@
 #![deny(missing_docs)]
 
 mod array;
+pub mod autograd;
 #[cfg(doctest)]
 mod book;
 mod dtype;

@@ -83,7 +83,7 @@ impl Names {
         let ty = constant.value.ty();
         Some(match &constant.value.0 {
             Repr::Array(_) => format!("{name}: {ty}"),
-            Repr::Tracer(tracer) => format!("{name}: {ty} of {}", tracer.level.kind.transform()),
+            Repr::Tracer(tracer) => format!("{name}: {ty} of {}", tracer.level.transform()),
         })
     }
 

@@ -9,7 +9,7 @@ use std::sync::{Arc, PoisonError};
 use smallvec::SmallVec;
 
 use super::level::{HiddenCaptures, Tape};
-use super::{Level, Traced, Tracer, bind};
+use super::{Level, Traced, Tracer, bind, mode};
 use crate::function::{OpRef, Outs};
 use crate::tensor::Repr;
 use crate::{Result, Tensor, TensorType, error::bail};
@@ -73,7 +73,7 @@ fn with_record<R>(level: &Level, f: impl FnOnce(&mut Record) -> R) -> R {
     }
 }
 
-fn wrap(level: &Arc<Level>, value: Tensor, variable: Variable) -> Tensor {
+pub(super) fn wrap(level: &Arc<Level>, value: Tensor, variable: Variable) -> Tensor {
     Tensor(Repr::Tracer(Arc::new(Tracer { level: level.clone(), value: Traced::Capture { value, variable } })))
 }
 
@@ -124,7 +124,7 @@ pub(super) fn process(op: &OpRef, level: &Arc<Level>, inputs: &[&Tensor]) -> Res
         if let Repr::Tracer(tracer) = &out.0
             && tracer.level.id > level.id
         {
-            let transform = tracer.level.kind.transform();
+            let transform = tracer.level.transform();
             bail!(Randomness, "`{}` draws random numbers for a `{transform}` (level {}) that none of its inputs depends \
                 on, which a captured call cannot", op.name(), tracer.level.id; help = "draw them outside of the function \
                 and pass them to it");
@@ -143,7 +143,12 @@ pub(super) fn process(op: &OpRef, level: &Arc<Level>, inputs: &[&Tensor]) -> Res
         record.calls.push(Call { op: op.clone(), inputs, outputs: outputs.clone() });
         outputs
     });
-    Ok(outs.into_iter().zip(variables).map(|(out, variable)| wrap(level, out, variable)).collect())
+    let outs = outs.into_iter().zip(variables).map(|(out, variable)| wrap(level, out, variable));
+    if op.is_differentiable() && level.id < mode::gate() && !mode::records(level.id) {
+        // Inside `no_grad`, which is not there any more when the graph is differentiated.
+        return outs.map(|out| if out.dtype().is_float() { out.detach() } else { Ok(out) }).collect();
+    }
+    Ok(outs.collect())
 }
 
 /// Writes down an operation without inputs, such as a draw of random numbers.

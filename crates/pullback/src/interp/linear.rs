@@ -8,7 +8,7 @@ use std::sync::{Arc, PoisonError};
 use smallvec::SmallVec;
 
 use super::level::Tape;
-use super::{Level, Traced, Tracer, bind};
+use super::{Level, Traced, Tracer, bind, mode};
 use crate::function::{OpRef, Outs, Saved, Tangent};
 use crate::tensor::Repr;
 use crate::{Result, Tensor, TensorType, error::bail};
@@ -50,7 +50,7 @@ fn with_record<R>(level: &Level, f: impl FnOnce(&mut Record) -> R) -> R {
     }
 }
 
-fn wrap(level: &Arc<Level>, primal: Tensor, variable: Variable) -> Tensor {
+pub(super) fn wrap(level: &Arc<Level>, primal: Tensor, variable: Variable) -> Tensor {
     Tensor(Repr::Tracer(Arc::new(Tracer { level: level.clone(), value: Traced::Linear { primal, variable } })))
 }
 
@@ -91,7 +91,7 @@ pub(super) fn process(op: &OpRef, level: &Arc<Level>, inputs: &[&Tensor]) -> Res
         }
     }
     let outs = bind(op, &primals)?;
-    if !op.is_differentiable() {
+    if !op.is_differentiable() || (level.id < mode::gate() && !mode::records(level.id)) {
         return Ok(outs);
     }
     let needs: SmallVec<[bool; 4]> = variables.iter().map(Option::is_some).collect();

@@ -495,7 +495,7 @@ fn histogram_samples() -> Vec<Sample> {
     };
     let mut samples = Vec::new();
     for density in [false, true] {
-        // Elements are no lanes' kinks: clear of the edges.
+        // Clear of the edges.
         let x = || sample_tensor(&[2, 4], -1.0, 1.0, 1);
         samples.push(
             Sample::one(format!("counts, density {density}"), [x(), edges()], move |x| {

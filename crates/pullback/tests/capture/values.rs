@@ -1,7 +1,8 @@
 //! What a graph takes from outside: listed, shared, replaceable, and alive for the transforms that work on it.
 
+use pullback::autograd::{leaf, no_grad};
 use pullback::graph::{Cached, Capture};
-use pullback::{ErrorKind, Result, Tensor, capture, grad, jvp, vmap};
+use pullback::{ErrorKind, Result, Tensor, capture, grad, jvp, linearize, vmap};
 
 use super::{close, refused, value, values};
 
@@ -135,5 +136,32 @@ fn unused_operations_are_left_out() -> Result<()> {
     all.verify()?;
     close(&values(&all.call(&Tensor::from([0.1, 0.2]))?), &[0.1f64.sin(), 0.2f64.sin()]);
     assert!(all.to_string().contains("b: f64[2] = exp a // unused"), "{all}");
+    Ok(())
+}
+
+#[test]
+fn no_grad_is_written_down() -> Result<()> {
+    let f = |x: &Tensor| x.mul(&no_grad(|| x.exp()?.add(1.0))?)?.sum();
+    let (x, y) = (Tensor::from([1.0, 2.0]), Tensor::from([0.0, 0.5]));
+    let want: Vec<f64> = values(&y).iter().map(|y| y.exp() + 1.0).collect();
+    close(&values(&grad(f)(&y)?), &want);
+    let graph = capture(f)(&x)?;
+    close(&[value(&graph.call(&y)?)], &[value(&f(&y)?)]);
+    close(&values(&grad(|x: &Tensor| graph.call(x))(&y)?), &want);
+    close(&values(&capture(grad(f))(&x)?.call(&y)?), &want);
+    close(&[value(&linearize(f, &y)?.1.call(&Tensor::from([1.0, 10.0]))?)], &[want[0] + 10.0 * want[1]]);
+    // It does not open the contents of variables.
+    let e = refused(capture(|x: &Tensor| no_grad(|| x.item::<f64>().map(|_| x.clone())))(&Tensor::from(1.0)));
+    assert_eq!(e.kind(), ErrorKind::ConcreteValueNeeded);
+    Ok(())
+}
+
+#[test]
+fn leaves_from_outside_receive_gradients_through_a_graph() -> Result<()> {
+    let w = leaf(&Tensor::from([3.0, 4.0]))?;
+    let x = Tensor::from([1.0, 2.0]);
+    let graph = capture(|x: &Tensor| w.mul(x)?.sum())(&x)?;
+    graph.call(&Tensor::from([5.0, 6.0]))?.backward()?;
+    close(&values(&w.grad()?.expect("it was walked back to")), &[5.0, 6.0]);
     Ok(())
 }
