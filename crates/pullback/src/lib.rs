@@ -154,7 +154,10 @@ pub use kernels::threads::{num_threads, set_num_threads};
 pub use ops::{Reduction, cat, einsum, stack};
 pub use shape::{Shape, TensorType};
 pub use tensor::{Ellipsis, IndexBound, IndexItem, Indices, NewAxis, Operand, Tensor, s};
-pub use transforms::{DimSpec, Grad, Pullback, Vmap, grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp, vmap};
+pub use transforms::{
+    Checkpointed, DimSpec, Grad, Pullback, Recorded, Scan, Vmap, WhileLoop, checkpoint, cond, fori, grad, hessian, jacfwd,
+    jacrev, jvp, map, scan, value_and_grad, vjp, vmap, while_loop,
+};
 pub use tree::{Leaf, Static, Tree, stack_trees, unstack_trees};
 
 #[doc(inline)]

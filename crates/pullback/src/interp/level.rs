@@ -150,6 +150,29 @@ pub(crate) fn forbids_randomness() -> Option<Arc<Level>> {
     BATCHES.with_borrow(|batches| batches.iter().filter(forbids).max_by_key(|l| l.id).cloned())
 }
 
+/// While it lives, only some of the batch levels of this thread exist, all visible.
+pub(crate) struct Only {
+    batches: Vec<Arc<Level>>,
+    visible: usize,
+}
+
+impl Only {
+    /// Keeps the visible levels that `keep` selects by number and position, oldest first.
+    pub(crate) fn of(mut keep: impl FnMut(u64, usize) -> bool) -> Only {
+        let kept: Vec<Arc<Level>> =
+            active_batches().into_iter().enumerate().filter(|(k, l)| keep(l.id, *k)).map(|(_, l)| l).collect();
+        let visible = VISIBLE.replace(kept.len());
+        Only { batches: BATCHES.replace(kept), visible }
+    }
+}
+
+impl Drop for Only {
+    fn drop(&mut self) {
+        BATCHES.set(std::mem::take(&mut self.batches));
+        VISIBLE.set(self.visible);
+    }
+}
+
 /// While it lives, batch level `id` and newer ones are hidden from this thread: their batching rules run below them.
 pub(crate) struct Below(usize);
 

@@ -101,7 +101,7 @@ pub(crate) fn input(level: &Arc<Level>, index: usize, primal: Tensor) -> Tensor 
     wrap(level, primal, Edge { node, output: 0 })
 }
 
-fn wrap(level: &Arc<Level>, primal: Tensor, edge: Edge) -> Tensor {
+pub(super) fn wrap(level: &Arc<Level>, primal: Tensor, edge: Edge) -> Tensor {
     // SAFETY: every field is initialised.
     Tensor(Repr::Tracer(unsafe {
         arc_in_place(|place: *mut Tracer| {

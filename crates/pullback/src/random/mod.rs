@@ -55,7 +55,7 @@ use crate::array::Array;
 use crate::error::bail;
 use crate::function::Randomness;
 use crate::interp::level::{active_batches, forbids_randomness};
-use crate::interp::{LevelKind, batch};
+use crate::interp::{LevelKind, batch, watch};
 use crate::kernels::random as kernel;
 use crate::shape::Shape;
 use crate::tensor::checked_numel;
@@ -136,7 +136,7 @@ impl Generator {
 
     /// The next key.
     pub fn next_key(&self) -> Key {
-        self.key.fold_in(self.draws.fetch_add(1, Ordering::Relaxed))
+        watch::next_key(|| self.key.fold_in(self.draws.fetch_add(1, Ordering::Relaxed)))
     }
 }
 
@@ -304,6 +304,7 @@ fn draw(op: &str, shape: &[usize], make: impl FnOnce(&[usize]) -> Result<Array>)
     for level in &own_numbers {
         t = batch::wrap(level, t, 0);
     }
+    watch::made_here(&t);
     Ok(t)
 }
 
