@@ -263,8 +263,8 @@ pub(crate) fn check_data_access(tracer: &Tracer, op: &str) -> Result<()> {
         })
         .unwrap_or_else(|| {
             bail!(ConcreteValueNeeded, "{op}: the value is batched by `vmap` ({ty}, batch {n} at dim {dim}, level {id}) \
-                and has no single contents"; help = "use tensor operations such as `where_`, or return the value from \
-                the mapped function and read it outside");
+                and has no single contents"; help = "use `cond` in place of an `if`, `where_` between elements, or \
+                return the value from the mapped function and read it outside");
         });
     }
     with_current(|running, function| {

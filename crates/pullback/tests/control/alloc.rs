@@ -37,11 +37,11 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// Runs `f`, and returns its result, how many more bytes this thread holds afterwards, and how many more it held at
-/// the worst moment. What another thread frees or allocates does not count.
-pub fn measured<R>(f: impl FnOnce() -> R) -> (R, isize, isize) {
+/// The result of `f`, and how many more bytes this thread held than before, at the worst moment.
+pub fn peak<R>(f: impl FnOnce() -> R) -> (R, usize) {
+    pullback::clear_cache();
     let before = HELD.get();
     PEAK.set(before);
     let result = f();
-    (result, HELD.get() - before, PEAK.get() - before)
+    (result, (PEAK.get() - before) as usize)
 }

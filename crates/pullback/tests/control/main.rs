@@ -2,7 +2,7 @@
 //! and finite differences, under every transform. Tests that take up a problem which users of other systems met carry its
 //! number.
 
-#[allow(dead_code)] mod alloc;
+mod alloc;
 mod checkpoint;
 mod checkpoint_memory;
 mod cond;
