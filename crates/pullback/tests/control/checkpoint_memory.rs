@@ -1,6 +1,6 @@
 //! How much memory reverse mode takes with checkpoints.
 
-use pullback::{DType, Result, Scan, Tensor, checkpoint, grad, vmap};
+use pullback::{Result, Scan, Tensor, checkpoint, grad, vmap};
 
 use crate::alloc::peak;
 use crate::{noise, values};
@@ -107,13 +107,12 @@ fn lanes_inside_do_not_pile_up() {
     // A function that runs many operations on lanes keeps none of them.
     let f = checkpoint(|x: &Tensor| {
         let mut x = x.clone();
-        for _ in 0..2000 {
-            x = x.sin()?;
+        for _ in 0..1000 {
+            x = x.neg()?;
         }
         x.sum()
     });
-    let rows = noise(&[64, 1024], 0.1);
+    let rows = noise(&[8, 1024], 0.1);
     let (_, bytes) = peak(|| vmap(&f)(&rows).unwrap());
-    assert!(bytes <= 8 * 64 * 1024 * 8, "{bytes}");
-    assert_eq!(rows.dtype(), DType::F64);
+    assert!(bytes <= 6 * 8 * 1024 * 8, "{bytes}");
 }
