@@ -12,6 +12,8 @@ chapters! {
     Introduction "introduction.md"
     Tensors "tensors.md"
     Transforms "transforms.md"
+    ControlFlow "control-flow.md"
+    Checkpointing "checkpointing.md"
     Extending "extending.md"
     Functions "functions.md"
     Closures "closures.md"

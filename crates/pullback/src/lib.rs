@@ -11,6 +11,7 @@
 //! | [`vmap`] | a function of one example turned into a function of many |
 //! | [`jacrev`], [`jacfwd`] | the Jacobian, by reverse or forward mode |
 //! | [`hessian`] | the Hessian, forward over reverse |
+//! | [`checkpoint`](fn@checkpoint) | the function, with a reverse mode that takes less memory |
 //!
 //! # The five-minute tour
 //!
@@ -121,6 +122,7 @@
 //! - [`Tensor`]: values and all operations. [`DType`] has the promotion table.
 //! - [`Function`]: your own operations; [`custom`]: from closures; [`OpaqueFunction`]: on slices. [`function::rules`] has
 //!   batching rules to choose from.
+//! - [`cond`], [`while_loop`], [`fori`], [`scan`], [`map`]: branches and loops under `vmap`.
 //! - [`Tree`]: structures of tensors. [`DimSpec`]: where their batch dims lie.
 //! - [`random`]: seeded random tensors, and what `vmap` does with them.
 //! - [`testing`]: checking derivatives.
@@ -155,8 +157,8 @@ pub use ops::{Reduction, cat, einsum, stack};
 pub use shape::{Shape, TensorType};
 pub use tensor::{Ellipsis, IndexBound, IndexItem, Indices, NewAxis, Operand, Tensor, s};
 pub use transforms::{
-    Checkpointed, DimSpec, Grad, Pullback, Recorded, Scan, Vmap, WhileLoop, checkpoint, cond, fori, grad, hessian, jacfwd,
-    jacrev, jvp, map, scan, value_and_grad, vjp, vmap, while_loop,
+    Checkpointed, DimSpec, Grad, Pullback, Recorded, Scan, Vmap, WhileLoop, checkpoint, cond, fori, grad, hessian,
+    jacfwd, jacrev, jvp, map, scan, value_and_grad, vjp, vmap, while_loop,
 };
 pub use tree::{Leaf, Static, Tree, stack_trees, unstack_trees};
 

@@ -77,13 +77,8 @@ impl<'a> Watch<'a> {
         inputs: impl IntoIterator<Item = &'t Tensor>,
         body: impl FnOnce(&Watch<'a>) -> R,
     ) -> R {
-        let watch = Watch {
-            outside,
-            entry,
-            busy: Cell::new(false),
-            own: RefCell::default(),
-            replaced: RefCell::default(),
-        };
+        let watch =
+            Watch { outside, entry, busy: Cell::new(false), own: RefCell::default(), replaced: RefCell::default() };
         for t in inputs {
             watch.own(t);
         }

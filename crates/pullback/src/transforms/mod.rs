@@ -1,4 +1,5 @@
-//! Functions of functions: they open a level, wrap, call, unwrap and close. No operation's name occurs in them.
+//! Functions of functions: they open a level, wrap, call, unwrap and close. No operation's name occurs in
+//! those that do; control flow is written in operations.
 
 mod checkpoint;
 mod control;

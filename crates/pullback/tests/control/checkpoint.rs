@@ -45,17 +45,31 @@ fn c160_checkpointing_under_transforms() {
 
 #[test]
 fn under_every_nest() {
-    let functions: [fn(f64) -> f64; 4] = [
-        |x| x.sin() * x,
-        |x| x.sin() + x * x.cos(),
-        |x| 2.0 * x.cos() - x * x.sin(),
-        |x| -3.0 * x.sin() - x * x.cos(),
-    ];
+    let functions: [fn(f64) -> f64; 4] =
+        [|x| x.sin() * x, |x| x.sin() + x * x.cos(), |x| 2.0 * x.cos() - x * x.sin(), |x| -3.0 * x.sin() - x * x.cos()];
     let points = [-1.0, 0.75, 0.25, 2.0];
     check(checkpoint(|x: &Tensor| x.sin()?.mul(x)), &points, functions);
     // The argument captured, and both.
-    check(|x| checkpoint({ let x = x.clone(); move |()| x.sin()?.mul(&x) })(&()), &points, functions);
-    check(|x| checkpoint({ let x = x.clone(); move |y: &Tensor| x.sin()?.mul(y) })(x), &points, functions);
+    check(
+        |x| {
+            checkpoint({
+                let x = x.clone();
+                move |()| x.sin()?.mul(&x)
+            })(&())
+        },
+        &points,
+        functions,
+    );
+    check(
+        |x| {
+            checkpoint({
+                let x = x.clone();
+                move |y: &Tensor| x.sin()?.mul(y)
+            })(x)
+        },
+        &points,
+        functions,
+    );
     // One in another, which captures what the outer one captured, and one that captures what the outer one made.
     let nested = |x: &Tensor| {
         let captured = x.clone();
@@ -91,6 +105,12 @@ fn under_every_nest() {
         let (a, b) = checkpoint(move |x: &Tensor| Ok((c.clone(), x.clone())))(x)?;
         a.sin()?.mul(&b)
     };
+    check(returned, &points, functions);
+    let inner = checkpoint(|x: &Tensor| Ok((x.clone(), x.sin()?)));
+    let returned = checkpoint(move |x: &Tensor| {
+        let (a, b) = inner(x)?;
+        a.mul(&b)
+    });
     check(returned, &points, functions);
 }
 
@@ -131,9 +151,11 @@ fn control_flow_inside_and_outside() {
     ];
     check(loops, &points, powers);
     check(inside, &points, powers);
-    check(|x| fori(0..3, |_, x: &Tensor| checkpoint(|x: &Tensor| x.mul(1.5))(x), x), &points, [
-        |x| 3.375 * x, |_| 3.375, |_| 0.0, |_| 0.0,
-    ]);
+    check(
+        |x| fori(0..3, |_, x: &Tensor| checkpoint(|x: &Tensor| x.mul(1.5))(x), x),
+        &points,
+        [|x| 3.375 * x, |_| 3.375, |_| 0.0, |_| 0.0],
+    );
 }
 
 #[test]
@@ -215,7 +237,9 @@ fn random_numbers_are_the_same_again() {
             values(&grad(|rows: &Tensor| lanes(f, rows)?.sum())(&rows).unwrap())
         };
         close(&outside(&f), &outside(&noisy));
-        let twice = |f: &dyn Fn(&Tensor) -> Result<Tensor>| values(&hessian(|rows: &Tensor| lanes(f, rows)?.sum())(&rows).unwrap());
+        let twice = |f: &dyn Fn(&Tensor) -> Result<Tensor>| {
+            values(&hessian(|rows: &Tensor| lanes(f, rows)?.sum())(&rows).unwrap())
+        };
         close(&twice(&f), &twice(&noisy));
         // An argument that no lane differs in: only what is drawn does.
         let shared = |f: &dyn Fn(&Tensor) -> Result<Tensor>| {
@@ -246,7 +270,8 @@ fn random_numbers_are_the_same_again() {
         close(&inner(&f), &inner(&noisy));
         let nested = |f: &dyn Fn(&Tensor) -> Result<Tensor>| {
             let cube = noise(&[2, 3, 5], 0.4);
-            let total = |x: &Tensor| Vmap::new().randomness(Randomness::Different).of(|x: &Tensor| lanes(f, x))(x)?.sum();
+            let total =
+                |x: &Tensor| Vmap::new().randomness(Randomness::Different).of(|x: &Tensor| lanes(f, x))(x)?.sum();
             values(&grad(|x: &Tensor| grad(total)(x)?.square()?.sum())(&cube).unwrap())
         };
         close(&nested(&f), &nested(&noisy));
@@ -319,12 +344,25 @@ fn rules_that_are_not_linear_see_one_lane_each() {
     let scales = vector(&[0.5, 3.0, -0.25]);
     let w = Tensor::from(2.0);
     for again in [false, true] {
-        let f = |w: &Tensor| -> Result<Tensor> { if again { checkpoint(|w: &Tensor| Clip.apply(w))(w) } else { Clip.apply(w) } };
+        let f = |w: &Tensor| -> Result<Tensor> {
+            if again { checkpoint(|w: &Tensor| Clip.apply(w))(w) } else { Clip.apply(w) }
+        };
         let total = |w: &Tensor| vmap(|s: &Tensor| f(w)?.mul(s))(&scales)?.sum();
         close(&[value(&grad(total)(&w).unwrap())], &[0.5 + 1.0 - 0.25]);
         let total = |w: &Tensor| {
             let c = w.clone();
-            vmap(|s: &Tensor| if again { checkpoint({ let c = c.clone(); move |()| Clip.apply(&c) })(&())?.mul(s) } else { f(w)?.mul(s) })(&scales)?.sum()
+            vmap(|s: &Tensor| {
+                if again {
+                    checkpoint({
+                        let c = c.clone();
+                        move |()| Clip.apply(&c)
+                    })(&())?
+                    .mul(s)
+                } else {
+                    f(w)?.mul(s)
+                }
+            })(&scales)?
+            .sum()
         };
         close(&[value(&grad(total)(&w).unwrap())], &[1.25]);
     }
@@ -351,10 +389,20 @@ fn trees_integers_and_results_without_a_derivative() {
     close(&[value(&grad(|x: &Tensor| read(&x.neg()?))(&Tensor::from(3.0)).unwrap())], &[1.0]);
     let captured = |x: &Tensor| {
         let x = x.clone();
-        checkpoint(move |()| if x.item::<f64>()? > 0.0 { Ok(Tensor::from(2.0)) } else { x.neg() })(&())?.mul(&Tensor::from(1.0))
+        checkpoint(move |()| if x.item::<f64>()? > 0.0 { Ok(Tensor::from(2.0)) } else { x.neg() })(&())?
+            .mul(&Tensor::from(1.0))
     };
     close(&[value(&grad(captured)(&Tensor::from(3.0)).unwrap())], &[0.0]);
     close(&[value(&grad(captured)(&Tensor::from(-3.0)).unwrap())], &[-1.0]);
+    // A captured value that is read and used for nothing else.
+    let switched = |(x, s): &(Tensor, Tensor)| {
+        let s = s.clone();
+        checkpoint(move |x: &Tensor| if s.item::<f64>()? > 0.0 { x.square() } else { x.neg() })(x)
+    };
+    for (s, want) in [(1.0, 6.0), (-1.0, -1.0)] {
+        let (dx, ds) = grad(switched)(&(Tensor::from(3.0), Tensor::from(s))).unwrap();
+        close(&[value(&dx), value(&ds)], &[want, 0.0]);
+    }
 }
 
 #[test]
@@ -383,7 +431,10 @@ fn a_long_chain_of_captured_values_is_dropped_and_walked_without_recursion() {
     let f = |x: &Tensor| {
         let mut x = x.clone();
         let shared = Tensor::from(1.0);
-        let half = checkpoint({ let shared = shared.clone(); move |x: &Tensor| x.mul(&shared) });
+        let half = checkpoint({
+            let shared = shared.clone();
+            move |x: &Tensor| x.mul(&shared)
+        });
         for _ in 0..20_000 {
             x = half(&x)?;
         }
@@ -394,11 +445,8 @@ fn a_long_chain_of_captured_values_is_dropped_and_walked_without_recursion() {
 
 #[test]
 fn user_functions_inside() {
-    let square = custom_vjp(
-        |x: &Tensor| x.square(),
-        |x: &Tensor| Ok((x.square()?, x.clone())),
-        |x: &Tensor, g| Ok(g * x * 2.0),
-    );
+    let square =
+        custom_vjp(|x: &Tensor| x.square(), |x: &Tensor| Ok((x.square()?, x.clone())), |x: &Tensor, g| Ok(g * x * 2.0));
     let inner = square.clone();
     check(checkpoint(move |x: &Tensor| inner(x)), &[1.0, -2.0], [|x| x * x, |x| 2.0 * x, |_| 2.0, |_| 0.0]);
     let captured = |x: &Tensor| {

@@ -42,9 +42,7 @@ fn a_scan_of_1000_steps_takes_the_square_root() {
     // Four times the steps: twice the memory.
     let (_, quarter) = states(grad(checkpointed(250)));
     assert!(few as f64 <= 2.6 * quarter as f64, "{quarter} states for 250 steps, {few} for 1000");
-    let (_, parts_of_4) = states(grad(|x: &Tensor| {
-        Scan::new().length(1000).checkpoint(4).run(step, x, &())?.0.sum()
-    }));
+    let (_, parts_of_4) = states(grad(|x: &Tensor| Scan::new().length(1000).checkpoint(4).run(step, x, &())?.0.sum()));
     assert!((250..300).contains(&parts_of_4), "{parts_of_4}");
 }
 
@@ -69,9 +67,7 @@ fn under_vmap_and_for_second_derivatives() {
     let ((plain, all), (again, few)) = (over(&recorded(400)), over(&checkpointed(400)));
     assert_eq!(plain, again);
     assert!(all >= 1000 && few <= 6 * 20 + 40, "{all} {few}");
-    let twice = |f: &dyn Fn(&Tensor) -> Result<Tensor>| {
-        states(|x| grad(|x: &Tensor| grad(f)(x)?.square()?.sum())(x))
-    };
+    let twice = |f: &dyn Fn(&Tensor) -> Result<Tensor>| states(|x| grad(|x: &Tensor| grad(f)(x)?.square()?.sum())(x));
     let ((plain, all), (again, few)) = (twice(&recorded(400)), twice(&checkpointed(400)));
     for (p, a) in plain.iter().zip(&again) {
         assert!((p - a).abs() <= 1e-12 * p.abs().max(1.0), "{p} {a}");

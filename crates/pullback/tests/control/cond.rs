@@ -56,10 +56,42 @@ fn branches_in_branches_under_every_nest() {
         f,
         &points,
         [
-            |x| if x > 1.0 { x.ln() } else if x >= 0.0 { x * x } else { (-x).sqrt() },
-            |x| if x > 1.0 { 1.0 / x } else if x >= 0.0 { 2.0 * x } else { -0.5 / (-x).sqrt() },
-            |x| if x > 1.0 { -1.0 / (x * x) } else if x >= 0.0 { 2.0 } else { -0.25 * (-x).powf(-1.5) },
-            |x| if x > 1.0 { 2.0 * x.powi(-3) } else if x >= 0.0 { 0.0 } else { -0.375 * (-x).powf(-2.5) },
+            |x| {
+                if x > 1.0 {
+                    x.ln()
+                } else if x >= 0.0 {
+                    x * x
+                } else {
+                    (-x).sqrt()
+                }
+            },
+            |x| {
+                if x > 1.0 {
+                    1.0 / x
+                } else if x >= 0.0 {
+                    2.0 * x
+                } else {
+                    -0.5 / (-x).sqrt()
+                }
+            },
+            |x| {
+                if x > 1.0 {
+                    -1.0 / (x * x)
+                } else if x >= 0.0 {
+                    2.0
+                } else {
+                    -0.25 * (-x).powf(-1.5)
+                }
+            },
+            |x| {
+                if x > 1.0 {
+                    2.0 * x.powi(-3)
+                } else if x >= 0.0 {
+                    0.0
+                } else {
+                    -0.375 * (-x).powf(-2.5)
+                }
+            },
         ],
     );
 }
@@ -123,8 +155,13 @@ fn trees_of_every_dtype_are_chosen_leaf_by_leaf() {
     };
     // The list holds a number and a vector, so it cannot be swapped.
     let message = vmap(f)(&p).unwrap_err().to_string();
-    assert!(message.contains("cond: expected one type at `.list[0]`, got f64[2] from the branch for true and f64[] from \
-        the one for false"), "{message}");
+    assert!(
+        message.contains(
+            "cond: expected one type at `.list[0]`, got f64[2] from the branch for true and f64[] from \
+        the one for false"
+        ),
+        "{message}"
+    );
     let p = Parts { list: vec![vector(&[1.0, 2.0]), vector(&[3.0, 4.0])], ..p };
     let out = vmap(f)(&p).unwrap();
     close(&values(&out.list[0]), &[1.0, 4.0]);
@@ -147,9 +184,7 @@ fn a_predicate_may_depend_on_either_level() {
     let outer = vmap(|(s, row): &(Tensor, Tensor)| vmap(|x: &Tensor| f(s, x))(row))(&(signs.clone(), grid.clone()));
     close(&values(&outer.unwrap()), &[10.0, 20.0, 30.0, 16.0, 25.0, 36.0]);
     // The inner lanes decide, on values of the outer ones.
-    let inner = vmap(|column: &Tensor| {
-        vmap(|(s, x): &(Tensor, Tensor)| f(s, x))(&(signs.clone(), column.clone()))
-    });
+    let inner = vmap(|column: &Tensor| vmap(|(s, x): &(Tensor, Tensor)| f(s, x))(&(signs.clone(), column.clone())));
     let turned = inner(&grid.t().unwrap()).unwrap();
     close(&values(&turned.t().unwrap()), &[10.0, 20.0, 30.0, 16.0, 25.0, 36.0]);
     let slopes = vmap(|column: &Tensor| {
@@ -223,7 +258,9 @@ fn a_transform_inside_a_branch() {
 
 #[test]
 fn no_lanes_give_the_right_types() {
-    let f = |x: &Tensor| cond(&x.gt(0.0)?, |x| x.to_dtype(DType::F32)?.expand(&[3]), |_| Tensor::zeros(&[3], DType::F32), x);
+    let f = |x: &Tensor| {
+        cond(&x.gt(0.0)?, |x| x.to_dtype(DType::F32)?.expand(&[3]), |_| Tensor::zeros(&[3], DType::F32), x)
+    };
     let none = Tensor::zeros(&[0], DType::F64).unwrap();
     assert_eq!(vmap(f)(&none).unwrap().ty().to_string(), "f32[0,3]");
     let result: Result<Tensor> = vmap(grad(|x: &Tensor| f(x)?.to_dtype(DType::F64)?.sum()))(&none);

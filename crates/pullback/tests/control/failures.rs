@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use pullback::random::{Generator, Key};
 use pullback::{
-    DType, Error, ErrorKind, Result, Scan, Tensor, WhileLoop, checkpoint, cond, custom, fori, grad, map, scan, vjp, vmap,
-    while_loop,
+    DType, Error, ErrorKind, Result, Scan, Tensor, WhileLoop, checkpoint, cond, custom, fori, grad, map, scan, vjp,
+    vmap, while_loop,
 };
 
 use crate::{close, value, values, vector, zeros};
@@ -30,7 +30,8 @@ fn predicates() {
     let cond = |p: &Tensor| cond(p, same, same, &x);
     let help = "; help: compare it with something, for example `ne(0)`";
     fails(cond(&x), ErrorKind::Dtype, &format!("cond: expected a predicate of dtype bool, got f64[]{help}"));
-    let help = "; help: reduce it with `all` or `any`, choose between elements with `where_`, or map over them with `vmap`";
+    let help =
+        "; help: reduce it with `all` or `any`, choose between elements with `where_`, or map over them with `vmap`";
     let message = format!("cond: expected a predicate that is a scalar, got bool[1]{help}");
     fails(cond(&Tensor::from([true])), ErrorKind::Shape, &message);
     let run = |p: Tensor| while_loop(|_| Ok(p.clone()), same, &x);
@@ -40,7 +41,8 @@ fn predicates() {
     let message = format!("while_loop: expected a predicate of dtype bool, got i64[]{help}");
     fails(run(Tensor::from(0i64)), ErrorKind::Dtype, &message);
     // Under vmap, with the type of a lane.
-    let message = format!("vmap: cond: expected a predicate of dtype bool, got f64[]{help}").replace("vmap: cond", "vmap > cond");
+    let message =
+        format!("vmap: cond: expected a predicate of dtype bool, got f64[]{help}").replace("vmap: cond", "vmap > cond");
     fails(vmap(|x: &Tensor| cond(x))(&vector(&[1.0, 2.0])), ErrorKind::Dtype, &message);
 }
 
@@ -52,16 +54,16 @@ fn branches_of_different_types() {
     fails(
         run(|x| x.to_dtype(DType::F32)),
         ErrorKind::Dtype,
-        &format!("vmap > cond: expected one type, got f32[] from the branch for true and f64[] from the one for false{help}"),
+        &format!(
+            "vmap > cond: expected one type, got f32[] from the branch for true and f64[] from the one for false{help}"
+        ),
     );
     fails(
         run(|x| x.expand(&[3])),
         ErrorKind::Shape,
         "vmap > cond: expected one type, got f64[3] from the branch for true and f64[] from the one for false",
     );
-    let structure = |x: &Tensor| {
-        cond(&x.gt(0.0)?, |x| Ok((Some(x.clone()), None)), |x| Ok((None, Some(x.clone()))), x)
-    };
+    let structure = |x: &Tensor| cond(&x.gt(0.0)?, |x| Ok((Some(x.clone()), None)), |x| Ok((None, Some(x.clone()))), x);
     let result: Result<(Option<Tensor>, Option<Tensor>)> = vmap(structure)(&x);
     fails(
         result,
@@ -75,7 +77,8 @@ fn branches_of_different_types() {
 fn states_that_change() {
     let x = vector(&[1.0, 2.0, 3.0]);
     let help = "; help: convert with `to_dtype`";
-    let type_of = |what: &str| format!("{what}: expected one type, got f32[3] before a step and f64[3] from the body{help}");
+    let type_of =
+        |what: &str| format!("{what}: expected one type, got f32[3] before a step and f64[3] from the body{help}");
     let x32 = x.to_dtype(DType::F32).unwrap();
     let widen = |x: &Tensor| x.to_dtype(DType::F64);
     fails(while_loop(|_| Ok(Tensor::from(true)), widen, &x32), ErrorKind::Dtype, &type_of("while_loop"));
@@ -95,7 +98,8 @@ fn states_that_change() {
         ErrorKind::Arity,
         "fori: expected one structure, got [tensor] before a step and [tensor, tensor] from the body",
     );
-    let message = |at: &str| format!("scan: expected one type{at}, got f64[] before a step and f64[1] as the carry from it");
+    let message =
+        |at: &str| format!("scan: expected one type{at}, got f64[] before a step and f64[1] as the carry from it");
     let step = |c: &Tensor, _: &Tensor| Ok((c.unsqueeze(0)?, ()));
     fails(scan(step, &Tensor::from(1.0), &x), ErrorKind::Shape, &message(""));
     fails(scan(step, &Tensor::from(1.0), &zeros(&[0])), ErrorKind::Shape, &message(""));
@@ -148,7 +152,10 @@ fn errors_of_bodies_pass_through_with_their_place() {
         ("cond", vmap(move |x: &Tensor| cond(&x.gt(0.0)?, same, broken, x))(&x)),
         ("while_loop", vmap(move |x: &Tensor| while_loop(|x| x.gt(0.0), broken, x))(&x)),
         ("fori", vmap(move |x: &Tensor| fori(0..2, |_, x| broken(x), x))(&x)),
-        ("scan", vmap(move |x: &Tensor| Ok(Scan::new().length(2).run(|x, _: &()| Ok((broken(x)?, ())), x, &())?.0))(&x)),
+        (
+            "scan",
+            vmap(move |x: &Tensor| Ok(Scan::new().length(2).run(|x, _: &()| Ok((broken(x)?, ())), x, &())?.0))(&x),
+        ),
         ("checkpoint", vmap(move |x: &Tensor| checkpoint(broken)(x))(&x)),
     ];
     for (name, result) in each {
@@ -187,7 +194,9 @@ fn panics_and_errors_leave_nothing_behind() {
             Box::new(move |x| while_loop(wreck, same, x)),
             Box::new(move |x| checkpoint(wreck)(x)),
             Box::new(move |x| checkpoint(move |x: &Tensor| cond(&x.gt(0.0)?, checkpoint(wreck), same, x))(x)),
-            Box::new(move |x| Ok(Scan::new().length(3).checkpoint(2).run(move |x, _: &()| Ok((wreck(x)?, ())), x, &())?.0)),
+            Box::new(move |x| {
+                Ok(Scan::new().length(3).checkpoint(2).run(move |x, _: &()| Ok((wreck(x)?, ())), x, &())?.0)
+            }),
             Box::new(move |x| map(|x: &Tensor| wreck(x), &x.unsqueeze(0)?)?.sum()),
         ];
         for (k, place) in places.iter().enumerate() {
@@ -246,7 +255,9 @@ fn functions_that_do_something_else_again() {
     fails(
         grad(|x: &Tensor| f(x)?[0].sum())(&x),
         ErrorKind::Rule,
-        &format!("grad > checkpoint: expected results in the structure of the first run again, got [tensor, tensor]{help}"),
+        &format!(
+            "grad > checkpoint: expected results in the structure of the first run again, got [tensor, tensor]{help}"
+        ),
     );
     for more in [true, false] {
         let (check, generator) = (again.clone(), Arc::new(Generator::new(1)));
@@ -257,7 +268,9 @@ fn functions_that_do_something_else_again() {
             x.sum()
         });
         let (n, what) = if more { (2, "more") } else { (3, "fewer") };
-        let message = format!("grad > checkpoint: expected {n} keys to be taken from generators as in the first run, got {what}{help}");
+        let message = format!(
+            "grad > checkpoint: expected {n} keys to be taken from generators as in the first run, got {what}{help}"
+        );
         fails(grad(f)(&x), ErrorKind::Rule, &message);
     }
     let check = again.clone();
@@ -268,7 +281,9 @@ fn functions_that_do_something_else_again() {
     fails(
         grad(f)(&x),
         ErrorKind::Rule,
-        &format!("grad > checkpoint: `mul` got a value of a `grad` (f64[2]) that the function did not use in its first run{help}"),
+        &format!(
+            "grad > checkpoint: `mul` got a value of a `grad` (f64[2]) that the function did not use in its first run{help}"
+        ),
     );
 }
 
@@ -326,10 +341,7 @@ fn what_a_function_captured_is_still_refused() {
     assert_eq!(grad(f)(&Tensor::from(3.0)).unwrap_err().kind(), ErrorKind::CapturedTracer);
     let lanes = vmap(|w: &Tensor| {
         let w = w.clone();
-        let f = custom(move |x: &Tensor| {
-            vmap(|x: &Tensor| cond(&x.gt(0.0)?, |x| x.mul(&w), same, x))(x)
-        })
-        .into_fn();
+        let f = custom(move |x: &Tensor| vmap(|x: &Tensor| cond(&x.gt(0.0)?, |x| x.mul(&w), same, x))(x)).into_fn();
         f(&vector(&[-1.0, 1.0]))
     });
     assert_eq!(lanes(&vector(&[1.0, 2.0])).unwrap_err().kind(), ErrorKind::CapturedTracer);

@@ -1,6 +1,7 @@
 //! Loops whose number of steps depends on values, and loops over numbers.
 
-use pullback::{DType, Result, Tensor, Vmap, WhileLoop, fori, grad, hessian, jvp, map, vmap, while_loop};
+use pullback::random::Generator;
+use pullback::{DType, Randomness, Result, Tensor, Vmap, WhileLoop, fori, grad, hessian, jvp, map, vmap, while_loop};
 
 use crate::every_way::check;
 use crate::{close, tensor, value, values, vector};
@@ -76,6 +77,25 @@ fn lanes_that_have_finished_are_not_disturbed() {
     close(&values(&vmap(grad(f))(&x).unwrap()), &[1.0; 4]);
     close(&values(&vmap(hessian(f))(&x).unwrap()), &[0.0; 4]);
     close(&values(&jvp(vmap(f), &x, &vector(&[1.0; 4])).unwrap().1), &[1.0; 4]);
+}
+
+#[test]
+fn a_lane_does_not_start_again() {
+    // How often a coin shows heads in a row: a predicate that is true again later.
+    let generator = Generator::new(5);
+    let run = |_: &Tensor| while_loop(|_| generator.bernoulli(0.6, &[]), |n| n.add(1), &Tensor::from(0i64));
+    let lanes = Vmap::new().randomness(Randomness::Different).of(run);
+    let counts = lanes(&Tensor::zeros(&[50], DType::F64).unwrap()).unwrap().to_vec::<i64>().unwrap();
+    let tosses = Generator::new(5);
+    let mut want = vec![0; 50];
+    let mut running = vec![true; 50];
+    while running.contains(&true) {
+        for (k, heads) in tosses.bernoulli(0.6, &[50]).unwrap().to_vec::<bool>().unwrap().into_iter().enumerate() {
+            running[k] &= heads;
+            want[k] += i64::from(running[k]);
+        }
+    }
+    assert_eq!(counts, want);
 }
 
 #[test]

@@ -51,7 +51,10 @@ fn check(name: &str, f: impl Fn(&Tensor) -> Result<Tensor>, inner: fn(f64) -> [f
     for (k, (order, t)) in all.into_iter().enumerate() {
         let got = values(&t.unwrap());
         let want = want(order);
-        assert!(got.iter().zip(&want).all(|(g, w)| (g - w).abs() <= 1e-10 * w.abs().max(1.0)), "{name}, {k}: {got:?}, {want:?}");
+        assert!(
+            got.iter().zip(&want).all(|(g, w)| (g - w).abs() <= 1e-10 * w.abs().max(1.0)),
+            "{name}, {k}: {got:?}, {want:?}"
+        );
     }
 }
 
@@ -75,9 +78,8 @@ fn captured_values() {
         };
         check(name, both, plain);
         // As the argument of a transform that runs inside of the branch.
-        let transformed = |x: &Tensor| {
-            cond(&x.gt(0.0)?, |()| Ok(vjp(inner, x)?.0), |()| Ok(jvp(|x| x.mul(3.0), x, x)?.0), &())
-        };
+        let transformed =
+            |x: &Tensor| cond(&x.gt(0.0)?, |()| Ok(vjp(inner, x)?.0), |()| Ok(jvp(|x| x.mul(3.0), x, x)?.0), &());
         check(name, transformed, plain);
         let lanes = |x: &Tensor| {
             let row = stack(&[x, x], 0)?;
@@ -101,6 +103,11 @@ fn in_loops_and_functions() {
             cond(&x.gt(0.0)?, |()| checkpoint(move |()| inner(&x2))(&()), |()| x.mul(3.0), &())
         };
         check(name, captured, plain);
+        check(
+            name,
+            |x| cond(&x.gt(0.0)?, |()| checkpoint(inner)(x), |()| checkpoint(|x: &Tensor| x.mul(3.0))(x), &()),
+            plain,
+        );
         // A loop whose lanes stop at once where the number is not positive.
         let once = |x: &Tensor| {
             let body = |(y, n): &(Tensor, Tensor)| Ok((inner(y)?, n.add(1)?));
@@ -116,6 +123,25 @@ fn in_loops_and_functions() {
         };
         check(name, captured, plain);
     }
+}
+
+#[test]
+fn pullbacks_that_branches_capture() {
+    // The slope of the square root. The pullback was made for all lanes, but keeps the argument only.
+    let slope: fn(f64) -> [f64; 3] = |x| [0.5 * x.powf(-0.5), -0.25 * x.powf(-1.5), 0.375 * x.powf(-2.5)];
+    let f = |x: &Tensor| {
+        let (_, pull) = vjp(checkpoint(Tensor::sqrt), x)?;
+        cond(&x.gt(0.0)?, |()| pull.call(&Tensor::from(1.0)), |()| x.mul(3.0), &())
+    };
+    check("pullback", f, slope);
+    let x = vector(&POINTS);
+    let g = |w: &Tensor, x: &Tensor| {
+        let (_, pull) = vjp(checkpoint(Tensor::sqrt), x)?;
+        cond(&x.gt(0.0)?, |()| pull.call(&Tensor::from(1.0))?.mul(w), |()| x.mul(w), &())
+    };
+    let total = |w: &Tensor| vmap(|x: &Tensor| g(w, x))(&x)?.sum();
+    let want = 0.25 - 1.0 + 1.0 + 1.0 / 6.0;
+    close(&[grad(total)(&Tensor::from(2.0)).unwrap().item::<f64>().unwrap()], &[want]);
 }
 
 #[test]
@@ -151,6 +177,12 @@ fn shared_parameters_get_the_sum_of_the_lanes_that_use_them() {
     let total = |w: &Tensor| vmap(|x: &Tensor| g(w, x))(&x)?.sum();
     let logs: f64 = POINTS.iter().filter(|&&p| p > 0.0).map(|p| p.ln()).sum();
     close(&[grad(total)(&w).unwrap().item::<f64>().unwrap()], &[logs / 2.0 + 3.0]);
+    let again = |w: &Tensor, x: &Tensor| {
+        let part = |(): &()| checkpoint(Tensor::log)(x)?.mul(&w.log()?);
+        cond(&x.gt(0.0)?, part, |()| Ok(w.clone()), &())
+    };
+    let total = |w: &Tensor| vmap(|x: &Tensor| again(w, x))(&x)?.sum();
+    close(&[grad(total)(&w).unwrap().item::<f64>().unwrap()], &[logs / 2.0 + 3.0]);
     let both = vmap(|w: &Tensor| grad(|w: &Tensor| vmap(|x: &Tensor| g(w, x))(&x)?.sum())(w))(&vector(&[2.0, 4.0]));
     close(&values(&both.unwrap()), &[logs / 2.0 + 3.0, logs / 4.0 + 3.0]);
 }
@@ -169,6 +201,39 @@ fn values_of_another_level_that_no_lane_of_this_one_decides() {
     close(&values(&grid), &[2.0, -3.0, 2.0, -3.0]);
     let slopes = grad(|s: &Tensor| vmap(|s: &Tensor| vmap(|x: &Tensor| f(s, x))(&inner))(s)?.sum())(&outer).unwrap();
     close(&values(&slopes), &[0.25, 0.0]);
+    // Inside of a function that runs again.
+    let again = |s: &Tensor, x: &Tensor| checkpoint(move |(s, x): &(Tensor, Tensor)| f(s, x))(&(s.clone(), x.clone()));
+    let slopes =
+        grad(|s: &Tensor| vmap(|s: &Tensor| vmap(|x: &Tensor| again(s, x))(&inner))(s)?.sum())(&outer).unwrap();
+    close(&values(&slopes), &[0.25, 0.0]);
+    let both = |(s, x): &(Tensor, Tensor)| {
+        let pairs = |(s, x): &(Tensor, Tensor)| {
+            let a = s.mul(x)?;
+            let branch = |a: &Tensor| cond(&a.gt(0.0)?, |a: &Tensor| a.mul(&a.exp()?), |a| a.sin(), a);
+            checkpoint(branch)(&a)
+        };
+        let row = x.clone();
+        vmap(|s: &Tensor| vmap(|x: &Tensor| pairs(&(s.clone(), x.clone())))(&row))(s)?.sum()
+    };
+    let want: Vec<f64> = [4.0f64, -1.0]
+        .map(|s| {
+            [1.0, -1.0]
+                .map(|x| (s * x, x))
+                .map(|(a, x): (f64, f64)| x * if a > 0.0 { a.exp() * (1.0 + a) } else { a.cos() })
+        })
+        .map(|parts| parts.iter().sum())
+        .to_vec();
+    close(&values(&grad(both)(&(outer.clone(), inner.clone())).unwrap().0), &want);
+    // An operand that depends on both levels, and a predicate that depends on one.
+    let one = |s: &Tensor, x: &Tensor| {
+        let f = move |(a, x): &(Tensor, Tensor)| cond(&x.gt(0.0)?, |a: &Tensor| a.exp(), |a| a.sin(), a);
+        checkpoint(f)(&(s.mul(x)?, x.clone()))
+    };
+    let want = [4.0f64, -1.0].map(|s| s.exp() - (-s).cos());
+    let slopes = grad(|s: &Tensor| vmap(|s: &Tensor| vmap(|x: &Tensor| one(s, x))(&inner))(s)?.sum())(&outer).unwrap();
+    close(&values(&slopes), &want);
+    let slopes = grad(|s: &Tensor| vmap(|x: &Tensor| vmap(|s: &Tensor| one(s, x))(s))(&inner)?.sum())(&outer).unwrap();
+    close(&values(&slopes), &want);
     // With the levels exchanged.
     let grid = vmap(|x: &Tensor| vmap(|s: &Tensor| f(s, x))(&outer))(&inner).unwrap();
     close(&values(&grid), &[2.0, 2.0, -3.0, -3.0]);

@@ -40,9 +40,11 @@ fn scanned(cell: &Cell, h: &Tensor, xs: &Tensor) -> Result<Tensor> {
 
 fn checkpointed<const K: usize>(cell: &Cell, h: &Tensor, xs: &Tensor) -> Result<Tensor> {
     let cell = cell.clone();
-    let (h, ys) = Scan::new()
-        .checkpoint(if K == 0 { None } else { Some(K) })
-        .run(move |h: &Tensor, x: &Tensor| step(&cell, h, x), h, xs)?;
+    let (h, ys) = Scan::new().checkpoint(if K == 0 { None } else { Some(K) }).run(
+        move |h: &Tensor, x: &Tensor| step(&cell, h, x),
+        h,
+        xs,
+    )?;
     loss(&h, &ys)
 }
 
@@ -124,7 +126,8 @@ fn a_recurrent_cell_is_the_plain_loop_under_every_transform() {
         }
         // Lanes that share the cell.
         let (cell, hs, xs) = (each[0].0.clone(), lanes.1.clone(), lanes.2.clone());
-        let shared = |cell: &Cell| Vmap::new().in_dims((None, 0, 0)).of(f)(&(cell.clone(), hs.clone(), xs.clone()))?.sum();
+        let shared =
+            |cell: &Cell| Vmap::new().in_dims((None, 0, 0)).of(f)(&(cell.clone(), hs.clone(), xs.clone()))?.sum();
         let total = |cell: &Cell| {
             let mut sum = Tensor::from(0.0);
             for (_, h, xs) in &each {
@@ -198,9 +201,8 @@ fn from_the_last_slice_to_the_first() {
         let (last, ys) = Scan::new().reverse(true).checkpoint(k).run(step, &Tensor::from(0.0), &xs).unwrap();
         close(&[value(&last)], &[15.0]);
         close(&values(&ys), &[141.0, 122.0, 93.0, 54.0, 5.0]);
-        let slopes = grad(|xs: &Tensor| {
-            Scan::new().reverse(true).checkpoint(k).run(step, &Tensor::from(0.0), xs)?.1.i(1)
-        })(&xs);
+        let slopes =
+            grad(|xs: &Tensor| Scan::new().reverse(true).checkpoint(k).run(step, &Tensor::from(0.0), xs)?.1.i(1))(&xs);
         close(&values(&slopes.unwrap()), &[0.0, 1.0, 10.0, 10.0, 10.0]);
     }
 }

@@ -14,7 +14,9 @@ use crate::function::vmapped::generated;
 use crate::function::{Cotangent, OpRef, Outs, Saved, Tangent, VmapInfo};
 use crate::interp::level::{Only, OpenLevel, active_batches, next_id};
 use crate::interp::watch::{Outside, Watch, made_here, resolve};
-use crate::interp::{LevelKind, Traced, Tracer, batch, bind, check_alive, check_usable, forward, reverse, under_reverse};
+use crate::interp::{
+    LevelKind, Traced, Tracer, batch, bind, check_alive, check_usable, forward, reverse, under_reverse,
+};
 use crate::random::Key;
 use crate::tensor::Repr;
 use crate::{Result, Tensor, TensorType};
@@ -94,9 +96,7 @@ fn without_derivatives(t: &Tensor, op: &str) -> Result<Tensor> {
     }
     match &tracer.value {
         Traced::Reverse { primal, .. } | Traced::Forward { primal, .. } => without_derivatives(primal, op),
-        Traced::Batch { value, dim, .. } => {
-            Ok(batch::wrap(&tracer.level, without_derivatives(value, op)?, *dim))
-        }
+        Traced::Batch { value, dim, .. } => Ok(batch::wrap(&tracer.level, without_derivatives(value, op)?, *dim)),
     }
 }
 

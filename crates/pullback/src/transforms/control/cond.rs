@@ -13,7 +13,8 @@ use crate::{Result, Tensor, Tree};
 /// # Lanes that do not take a branch
 /// They bring nothing into it and get nothing from it. In their place the branch sees the operands of a lane that takes
 /// it, so that no NaN or infinity arises that the lanes which take it do not have themselves, in values and in derivatives
-/// of every order. This holds for tensors that the branch captures, too.
+/// of every order. This holds for tensors that the branch captures, too. What is computed before the branch is computed for
+/// all lanes, as everywhere: a function that only some of them are in the domain of belongs into the branch.
 ///
 /// # Shapes
 /// `pred` is a scalar.

@@ -5,8 +5,6 @@
 //! it captured when it uses that. `where_` has an exact zero as the derivative of what it does not choose, which keeps
 //! infinities and NaN that arise for these lanes from reaching anything.
 
-use std::sync::Arc;
-
 use smallvec::SmallVec;
 
 use crate::error::bail;
@@ -99,7 +97,10 @@ impl Lanes {
         branch: impl FnOnce(&A) -> Result<B>,
         operands: &A,
     ) -> Result<B> {
-        let safe = SafeLanes { takes: if answer { &self.pred } else { &self.not_pred }, example: &self.examples[answer as usize] };
+        let safe = SafeLanes {
+            takes: if answer { &self.pred } else { &self.not_pred },
+            example: &self.examples[answer as usize],
+        };
         let operands = try_map(operands, &mut |t| safe.stand_in(t, "an operand"))?;
         Watch::run(&safe, next_id(), leaves(&operands), |_| branch(&operands))
     }
@@ -135,9 +136,7 @@ impl Outside for SafeLanes<'_> {
         if let Repr::Tracer(tracer) = &t.0 {
             check_usable(tracer, op)?;
         }
-        let safe = self.value_of_example(&t)?;
-        made_here(&safe);
-        self.takes.where_(&t, &safe)
+        self.takes.where_(&t, &self.value_of_example(&t)?)
     }
 }
 
@@ -165,7 +164,11 @@ impl SafeLanes<'_> {
                 let value = self.value_of_example(value)?;
                 match self.index(tracer.level.id) {
                     Some(index) => value.select(*dim as isize, index as isize),
-                    None => Ok(batch::wrap(&Arc::clone(&tracer.level), value, *dim)),
+                    None => {
+                        let lanes = batch::wrap(&tracer.level, value, *dim);
+                        made_here(&lanes);
+                        Ok(lanes)
+                    }
                 }
             }
         }

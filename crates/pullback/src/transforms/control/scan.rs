@@ -41,11 +41,7 @@ use crate::{Result, Tensor, Tree, cat, stack};
 /// assert_eq!(grad(|x: &Tensor| sums(x)?.1.sum())(&x)?.to_vec::<f64>()?, [3.0, 2.0, 1.0]);
 /// # Ok::<(), pullback::Error>(())
 /// ```
-pub fn scan<C: Tree, X: Tree, Y: Tree>(
-    f: impl Fn(&C, &X) -> Result<(C, Y)>,
-    init: &C,
-    xs: &X,
-) -> Result<(C, Y)> {
+pub fn scan<C: Tree, X: Tree, Y: Tree>(f: impl Fn(&C, &X) -> Result<(C, Y)>, init: &C, xs: &X) -> Result<(C, Y)> {
     Scan::new().run(f, init, xs)
 }
 
@@ -165,8 +161,7 @@ impl Scan<Checkpointed> {
             Some(size) => size.min(n),
             None => (n as f64).sqrt().ceil() as usize,
         };
-        let columns: Vec<Vec<Tensor>> =
-            leaves(xs).into_iter().map(|t| t.split(size, 0)).collect::<Result<_>>()?;
+        let columns: Vec<Vec<Tensor>> = leaves(xs).into_iter().map(|t| t.split(size, 0)).collect::<Result<_>>()?;
         let reverse = self.reverse;
         let mut order: Vec<usize> = (0..n.div_ceil(size)).collect();
         if reverse {
@@ -191,7 +186,12 @@ fn length<X: Tree>(xs: &X, given: Option<usize>) -> Result<usize> {
     for (k, t) in tensors.iter().enumerate() {
         match t.shape().first() {
             Some(&size) => sizes.push(size),
-            None => bail!(Dim, "expected tensors with a dimension to take slices of, got {} at xs{}", t.ty(), path_of(xs, k)),
+            None => bail!(
+                Dim,
+                "expected tensors with a dimension to take slices of, got {} at xs{}",
+                t.ty(),
+                path_of(xs, k)
+            ),
         }
     }
     let Some(n) = given.or(sizes.first().copied()) else {
@@ -261,11 +261,7 @@ fn steps<C: Tree, X: Tree, Y: Tree>(
 }
 
 /// The stacked results of no steps.
-fn no_steps<C: Tree, X: Tree, Y: Tree>(
-    f: &dyn Fn(&C, &X) -> Result<(C, Y)>,
-    init: &C,
-    xs: &X,
-) -> Result<Y> {
+fn no_steps<C: Tree, X: Tree, Y: Tree>(f: &dyn Fn(&C, &X) -> Result<(C, Y)>, init: &C, xs: &X) -> Result<Y> {
     let x = try_map(xs, &mut |t| Tensor::zeros(&t.shape()[1..], t.dtype()))?;
     let (carry, y) = f(&init.try_map(Tensor::detach)?, &x)?;
     check_same((init, "before a step"), (&carry, "as the carry from it"))?;

@@ -35,11 +35,7 @@ use crate::{Result, Tensor, Tree};
 /// assert_eq!(vmap(grad(f))(&x)?.to_vec::<f64>()?, [17496.0, 1.0]);
 /// # Ok::<(), pullback::Error>(())
 /// ```
-pub fn while_loop<S: Tree>(
-    cond: impl Fn(&S) -> Result<Tensor>,
-    body: impl Fn(&S) -> Result<S>,
-    init: &S,
-) -> Result<S> {
+pub fn while_loop<S: Tree>(cond: impl Fn(&S) -> Result<Tensor>, body: impl Fn(&S) -> Result<S>, init: &S) -> Result<S> {
     WhileLoop::new().run(cond, body, init)
 }
 
