@@ -88,7 +88,7 @@ fn a_lane_does_not_start_again() {
     let counts = lanes(&Tensor::zeros(&[50], DType::F64).unwrap()).unwrap().to_vec::<i64>().unwrap();
     let tosses = Generator::new(5);
     let mut want = vec![0; 50];
-    let mut running = vec![true; 50];
+    let mut running = [true; 50];
     while running.contains(&true) {
         for (k, heads) in tosses.bernoulli(0.6, &[50]).unwrap().to_vec::<bool>().unwrap().into_iter().enumerate() {
             running[k] &= heads;

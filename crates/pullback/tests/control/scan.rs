@@ -131,7 +131,7 @@ fn a_recurrent_cell_is_the_plain_loop_under_every_transform() {
         let total = |cell: &Cell| {
             let mut sum = Tensor::from(0.0);
             for (_, h, xs) in &each {
-                sum = sum + plain(cell, h, xs)?;
+                sum += plain(cell, h, xs)?;
             }
             Ok(sum)
         };
