@@ -124,16 +124,14 @@ pub(crate) fn bind1(op: &OpRef, inputs: &[&Tensor]) -> Result<Tensor> {
 
 /// An error if `tracer` must not be used here: it was captured by a user's method, or its level has ended.
 pub(crate) fn check_usable(tracer: &Tracer, op: &str) -> Result<()> {
-    if frame::is_running() {
-        if watch::knows(tracer) {
-            return Ok(());
-        }
-        frame::check_captured(tracer, op)?;
+    let checked = frame::check_captured(tracer, op).and_then(|()| match tracer.level.is_alive() {
+        true => Ok(()),
+        false => Err(escaped(tracer, &format!("{op}: an input"))),
+    });
+    if checked.is_err() && watch::knows(tracer) {
+        return Ok(());
     }
-    if !tracer.level.is_alive() {
-        return Err(escaped(tracer, &format!("{op}: an input")));
-    }
-    Ok(())
+    checked
 }
 
 #[cold]

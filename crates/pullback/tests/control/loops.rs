@@ -69,6 +69,27 @@ fn newton_s_method_in_a_loop_with_a_captured_value() {
 }
 
 #[test]
+fn c39_the_derivative_of_a_solver_by_its_equation() {
+    // √a by a loop that is not differentiated; y² = a gives the derivative.
+    let solve = |a: &Tensor| {
+        let off = |y: &Tensor| y.square()?.sub(a)?.abs()?.gt(1e-12);
+        while_loop(off, |y| y.add(&a.div(y)?)?.mul(0.5), &a.detach()?)
+    };
+    let root =
+        pullback::custom(solve).saving(|_, y| Ok(y.clone()), |y: &Tensor, g| g.map(|g| g.div(&(y * 2.0)))).into_fn();
+    let x = Tensor::from(4.0);
+    let near = |got: f64, want: f64| assert!((got - want).abs() < 1e-9, "{got}, {want}");
+    near(value(&root(&x).unwrap()), 2.0);
+    near(value(&grad(&root)(&x).unwrap()), 0.25);
+    near(value(&jvp(&root, &x, &Tensor::from(1.0)).unwrap().1), 0.25);
+    near(value(&grad(grad(&root))(&x).unwrap()), -0.03125);
+    let lanes = values(&vmap(grad(&root))(&vector(&[4.0, 9.0, 16.0])).unwrap());
+    for (got, want) in lanes.into_iter().zip([0.25, 1.0 / 6.0, 0.125]) {
+        near(got, want);
+    }
+}
+
+#[test]
 fn lanes_that_have_finished_are_not_disturbed() {
     // The body divides by the state less 1: infinite where the loop stops.
     let f = |x: &Tensor| while_loop(|x| x.gt(1.0), |x| x.sub(1.0)?.reciprocal()?.mul(0.0)?.add(&x.sub(1.0)?), x);
@@ -83,7 +104,9 @@ fn lanes_that_have_finished_are_not_disturbed() {
 fn a_lane_does_not_start_again() {
     // How often a coin shows heads in a row: a predicate that is true again later.
     let generator = Generator::new(5);
-    let run = |_: &Tensor| while_loop(|_| generator.bernoulli(0.6, &[]), |n| n.add(1), &Tensor::from(0i64));
+    let run = |_: &Tensor| {
+        WhileLoop::new().max_steps(100).run(|_| generator.bernoulli(0.6, &[]), |n| n.add(1), &Tensor::from(0i64))
+    };
     let lanes = Vmap::new().randomness(Randomness::Different).of(run);
     let counts = lanes(&Tensor::zeros(&[50], DType::F64).unwrap()).unwrap().to_vec::<i64>().unwrap();
     let tosses = Generator::new(5);

@@ -6,6 +6,7 @@ mod alloc;
 mod checkpoint;
 mod checkpoint_memory;
 mod cond;
+mod differences;
 mod every_way;
 mod failures;
 mod loops;

@@ -59,6 +59,15 @@ fn check(name: &str, f: impl Fn(&Tensor) -> Result<Tensor>, inner: fn(f64) -> [f
 }
 
 #[test]
+fn c115_where_and_the_branch_that_is_not_taken() {
+    let f = |a: &Tensor| cond(&a.le(0.0)?, Tensor::exp, |a| a.add(1.0), a);
+    close(&values(&vmap(grad(f))(&vector(&[1000.0, -1.0])).unwrap()), &[1.0, (-1f64).exp()]);
+    let g = |x: &Tensor| cond(&x.gt(2.0)?, Tensor::log2, |x| x.mul(2.0), x);
+    let slopes = grad(|x: &Tensor| vmap(g)(x)?.sum())(&vector(&[0.0, 2.0, 3.0])).unwrap();
+    close(&values(&slopes), &[2.0, 2.0, 1.0 / (3.0 * 2f64.ln())]);
+}
+
+#[test]
 fn operands() {
     for (name, inner, plain) in INNER {
         check(name, |x| cond(&x.gt(0.0)?, inner, |x| x.mul(3.0), x), plain);
