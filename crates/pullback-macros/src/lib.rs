@@ -102,7 +102,7 @@ fn expand(input: &DeriveInput) -> Result<TokenStream, Error> {
     let (tree, leaf_of_leaf) = (quote!(::pullback::Tree), quote!(<#leaf as ::pullback::Tree>::Mapped<Leaf__>));
     let (parameters, conditions) = generics.with_bounds(leaf, &quote!(::pullback::Tree));
     let (this, mapped) = (generics.applied(name, &quote!(#leaf)), generics.applied(name, &leaf_of_leaf));
-    let dims = dim_spec(name, &generics, &fields);
+    let dims = dim_spec(name, &data.fields, &generics, &fields);
     Ok(quote! {
         #[automatically_derived]
         impl<#parameters> #tree for #this #conditions {
@@ -183,7 +183,7 @@ fn describe(name: &Ident, shape: &Fields, fields: &[Field], tree_of: &dyn Fn(&Fi
 }
 
 /// `Mlp<D>` says where the lanes of an `Mlp` lie, field by field.
-fn dim_spec(name: &Ident, generics: &Generics, fields: &[Field]) -> TokenStream {
+fn dim_spec(name: &Ident, shape: &Fields, generics: &Generics, fields: &[Field]) -> TokenStream {
     let (leaf, spec) = (&generics.leaf, format_ident!("Dims__", span = Span::call_site()));
     let (parameters, conditions) = generics.with_bounds(leaf, &quote!(::pullback::Tree));
     let bounds = generics.bounds.iter().map(|b| quote!(#spec: #b,));
@@ -196,6 +196,10 @@ fn dim_spec(name: &Ident, generics: &Generics, fields: &[Field]) -> TokenStream 
         conditions.extend(quote!(#dims: ::pullback::DimSpec<#tree>,));
         calls.push(quote!(out.extend(::pullback::DimSpec::<#tree>::dims(&self.#member, &tree.#member)?);));
     }
+    let description = describe(name, shape, fields, &|f: &Field| {
+        let (tree, dims) = (f.ty, substitute(f.ty, leaf, &spec));
+        quote!(<#dims as ::pullback::DimSpec<#tree>>)
+    });
     let (tree, dims) = (generics.applied(name, &quote!(#leaf)), generics.applied(name, &quote!(#spec)));
     quote! {
         #[automatically_derived]
@@ -205,6 +209,9 @@ fn dim_spec(name: &Ident, generics: &Generics, fields: &[Field]) -> TokenStream 
                 let _ = tree;
                 #(#calls)*
                 ::core::result::Result::Ok(out)
+            }
+            fn describe(&self) -> ::std::string::String {
+                #description
             }
         }
     }

@@ -10,8 +10,13 @@
 //! | [`jvp`] | the value and its change along a direction, by forward mode |
 //! | [`vmap`] | a function of one example turned into a function of many |
 //! | [`jacrev`], [`jacfwd`] | the Jacobian, by reverse or forward mode |
+//! | [`jacobian`], [`value_and_jacobian`] | the Jacobian by the mode that suits the sizes, and with the value |
 //! | [`hessian`] | the Hessian, forward over reverse |
-//! | [`checkpoint`](fn@checkpoint) | the function, with a reverse mode that takes less memory |
+//! | [`checkpoint`] | the function, with a reverse mode that takes less memory |
+//! | [`hvp`], [`vhp`], [`laplacian`], [`hessian_diagonal`] | parts of the Hessian without the Hessian |
+//!
+//! Each has a builder with its options, such as [`Grad`] and [`Vmap`]: which arguments to differentiate, auxiliary data,
+//! chunks, random numbers, dims.
 //!
 //! # The five-minute tour
 //!
@@ -124,6 +129,7 @@
 //!   batching rules to choose from.
 //! - [`cond`], [`while_loop`], [`fori`], [`scan`], [`map`]: branches and loops under `vmap`.
 //! - [`Tree`]: structures of tensors. [`DimSpec`]: where their batch dims lie.
+//! - [`implicit`]: solutions of equations, by any solver.
 //! - [`random`]: seeded random tensors, and what `vmap` does with them.
 //! - [`testing`]: checking derivatives.
 
@@ -156,9 +162,12 @@ pub use kernels::threads::{num_threads, set_num_threads};
 pub use ops::{Reduction, cat, einsum, stack};
 pub use shape::{Shape, TensorType};
 pub use tensor::{Ellipsis, IndexBound, IndexItem, Indices, NewAxis, Operand, Tensor, s};
+pub use transforms::implicit;
 pub use transforms::{
-    Checkpointed, DimSpec, Grad, Pullback, Recorded, Scan, Vmap, WhileLoop, checkpoint, cond, fori, grad, hessian,
-    jacfwd, jacrev, jvp, map, scan, value_and_grad, vjp, vmap, while_loop,
+    Argnums, BatchDim, Checkpointed, DimSpec, Grad, Hessian, HessianDiagonal, HessianStrategy, Hvp, Jacfwd, Jacrev,
+    Jvp, Laplacian, Pullback, Recorded, Scan, Vhp, Vjp, Vmap, WhileLoop, checkpoint, cond, fori, grad, hessian,
+    hessian_diagonal, hvp, jacfwd, jacobian, jacrev, jvp, laplacian, map, scan, stop_gradient, value_and_grad,
+    value_and_jacobian, vhp, vjp, vmap, while_loop,
 };
 pub use tree::{Leaf, Static, Tree, stack_trees, unstack_trees};
 

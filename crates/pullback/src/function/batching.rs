@@ -1,8 +1,11 @@
 //! Batching strategies that can be chosen by name.
 
-use super::rules;
-use super::{Dims, Function, VmapInfo};
-use crate::{Result, error::bail};
+use crate::error::{Context as _, bail};
+use crate::interp::batch;
+use crate::ops::structural::move_dim;
+use crate::shape::{Shape, with_dim, without_dim};
+use crate::tree::{leaves, try_map};
+use crate::{Result, Tensor, TensorType, Tree, stack_trees};
 
 /// How a function that computes outside this crate is batched by `vmap`.
 ///
@@ -10,7 +13,7 @@ use crate::{Result, error::bail};
 /// are handed to it. The derivative rules come along: under `vmap` they are called in the same way.
 ///
 /// [`OpaqueFunction::batching`](super::OpaqueFunction::batching) and [`Custom::batching`](super::Custom::batching) take
-/// one; each but `Refuse` is also a function in [`rules`], for a `vmap` written by hand.
+/// one; each but `Refuse` is also a function in [`rules`](super::rules), for a `vmap` written by hand.
 ///
 /// | strategy | calls for `n` lanes | an input that has lanes | one that all lanes share |
 /// |---|---|---|---|
@@ -38,21 +41,168 @@ pub enum Batching {
 }
 
 impl Batching {
-    /// Runs `function` for all lanes.
-    pub(super) fn run<F: Function>(
+    /// The outputs of `call` for `n` lanes, which lie at `dims` of the inputs, with the lanes along dimension 0.
+    pub(crate) fn lanes_first<A: Tree, B: Tree>(
         self,
-        function: &F,
-        info: &VmapInfo,
-        in_dims: Dims<F::Inputs>,
-        inputs: &F::Inputs,
-    ) -> Result<(F::Outputs, Dims<F::Outputs>)> {
+        n: usize,
+        dims: &[Option<usize>],
+        inputs: &A,
+        call: impl Fn(&A) -> Result<B>,
+    ) -> Result<B> {
         match self {
-            Batching::Loop => rules::per_example(function, info, in_dims, inputs),
-            Batching::LeadingDims => rules::leading_dims(function, info, in_dims, inputs),
-            Batching::Expand => rules::expand(function, info, in_dims, inputs),
-            Batching::Flatten => rules::flatten(function, info, in_dims, inputs),
-            Batching::Refuse => bail!(MissingRule, "expected a call without lanes, got {}: its batching is `Refuse`",
-                info.batch_size; help = "loop over the examples outside of `vmap`, or choose another `Batching`"),
+            Batching::Loop => one_by_one(n, dims, inputs, call),
+            // Without any input that has lanes, outputs would have one.
+            Batching::Expand if dims.iter().any(Option::is_some) => {
+                call(&each_input(dims, inputs, |t, dim| match dim {
+                    Some(dim) => move_dim(t, dim, 0),
+                    None => t.unsqueeze(0),
+                })?)
+            }
+            Batching::LeadingDims | Batching::Expand => {
+                call(&each_input(dims, inputs, |t, dim| batch::materialize(t, dim, n))?)
+            }
+            Batching::Flatten => as_rows(n, dims, inputs, call),
+            Batching::Refuse => bail!(MissingRule, "expected a call without lanes, got {n}: its batching is `Refuse`";
+                help = "loop over the examples outside of `vmap`, or choose another `Batching`"),
         }
     }
+}
+
+/// The types that the outputs must have in each lane, and who says so.
+pub(super) struct LaneTypes<'a> {
+    pub(super) types: &'a [TensorType],
+    pub(super) source: &'a str,
+    /// The strategy that was chosen; `None` for a rule that was written.
+    pub(super) batching: Option<Batching>,
+}
+
+impl LaneTypes<'_> {
+    /// An error unless batched outputs are of these types lane by lane.
+    pub(super) fn check<T: Tree>(&self, outputs: &T, out_dims: &[Option<usize>]) -> Result<()> {
+        let (outputs, source) = (leaves(outputs), self.source);
+        if outputs.len() != self.types.len() {
+            let n = self.types.len();
+            bail!(Rule, "expected {n} outputs, as {source} for one lane, got {}", outputs.len());
+        }
+        for (k, ((t, want), dim)) in outputs.into_iter().zip(self.types).zip(out_dims).enumerate() {
+            let got = lane_type(t.ty(), *dim);
+            if got == *want || dim.is_some_and(|dim| dim >= t.rank()) {
+                // The caller says what is wrong with a dim out of range.
+                continue;
+            }
+            let all = t.ty();
+            match self.batching {
+                None => {
+                    bail!(Rule, "expected {want} in each lane of output {k}, as {source} for one, got {got} ({all})";
+                    help = "the rule must compute what the function does for each lane")
+                }
+                Some(batching) => {
+                    bail!(Rule, "expected {want} in each lane of output {k}, as {source} for one, got {got} \
+                    ({all}) from batching by `{batching:?}`"; help = "choose a `Batching` that fits the code, such as \
+                    `Batching::Loop`")
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The type of one lane. Dims out of range are reported by the caller.
+pub(super) fn lane_type(mut ty: TensorType, dim: Option<usize>) -> TensorType {
+    if let Some(dim) = dim.filter(|d| *d < ty.shape.len()) {
+        ty.shape.remove(dim);
+    }
+    ty
+}
+
+/// Zero lanes of a type, along dimension 0.
+pub(super) fn zero_lanes(ty: &TensorType) -> Result<Tensor> {
+    Tensor::zeros(&with_dim(&ty.shape, 0, 0), ty.dtype)
+}
+
+/// The inputs, each as `f` makes it from the tensor and its batch dim.
+fn each_input<T: Tree>(
+    dims: &[Option<usize>],
+    inputs: &T,
+    mut f: impl FnMut(&Tensor, Option<usize>) -> Result<Tensor>,
+) -> Result<T> {
+    let mut dims = dims.iter();
+    try_map(inputs, &mut |t| f(t, dims.next().copied().flatten()))
+}
+
+/// The inputs of one lane.
+pub(super) fn one_lane<T: Tree>(dims: &[Option<usize>], inputs: &T, lane: usize) -> Result<T> {
+    each_input(dims, inputs, |t, dim| match dim {
+        Some(d) => t.select(d as isize, lane as isize),
+        None => Ok(t.clone()),
+    })
+}
+
+/// One call per lane.
+fn one_by_one<A: Tree, B: Tree>(
+    n: usize,
+    dims: &[Option<usize>],
+    inputs: &A,
+    call: impl Fn(&A) -> Result<B>,
+) -> Result<B> {
+    if n == 0 {
+        return no_lanes(dims, inputs, call);
+    }
+    let lanes: Vec<B> = (0..n).map(|lane| call(&one_lane(dims, inputs, lane)?)).collect::<Result<_>>()?;
+    stack_trees(&lanes).context(|| "rules::per_example: the results of the lanes".to_string())
+}
+
+/// One call with the rows of all lanes.
+fn as_rows<A: Tree, B: Tree>(
+    n: usize,
+    dims: &[Option<usize>],
+    inputs: &A,
+    call: impl Fn(&A) -> Result<B>,
+) -> Result<B> {
+    if n == 0 {
+        return no_lanes(dims, inputs, call);
+    }
+    let mut k = 0;
+    let rows = each_input(dims, inputs, |t, dim| {
+        let index = k;
+        k += 1;
+        let all = batch::materialize(t, dim, n)?;
+        let [_, b, rest @ ..] = all.shape() else {
+            bail!(Rule, "rules::flatten: expected rows along dimension 0 of every input, got {} at input {index}",
+                TensorType::new(t.dtype(), &all.shape()[1..]); help = "loop with `rules::per_example`");
+        };
+        let mut shape = Shape::from_slice(&[n * b]);
+        shape.extend_from_slice(rest);
+        all.reshape_to(&shape)
+    })?;
+    let mut k = 0;
+    try_map(&call(&rows)?, &mut |t| {
+        let index = k;
+        k += 1;
+        match t.shape() {
+            [all, rest @ ..] if all % n == 0 => {
+                let mut shape = Shape::from_slice(&[n, all / n]);
+                shape.extend_from_slice(rest);
+                t.reshape_to(&shape)
+            }
+            _ => bail!(Rule, "rules::flatten: expected as many rows for each of {n} lanes in output {index}, got {}",
+                t.ty(); help = "loop with `rules::per_example`"),
+        }
+    })
+}
+
+/// The results for zero lanes, whose types are those of a lane of zeros.
+fn no_lanes<A: Tree, B: Tree>(dims: &[Option<usize>], inputs: &A, call: impl Fn(&A) -> Result<B>) -> Result<B> {
+    let lane = each_input(dims, inputs, |t, dim| match dim {
+        Some(d) => Tensor::zeros(&without_dim(t.shape(), d), t.dtype()),
+        None => t.detach(),
+    })?;
+    let outputs = match call(&lane) {
+        Ok(outputs) => outputs,
+        Err(e) => {
+            bail!(Shape, "expected at least one lane, got 0, and the types of the outputs are unknown, because a lane \
+            of zeros is an error ({e})"; help = "write a `vmap` rule that knows them")
+        }
+    };
+    try_map(&outputs, &mut |t| zero_lanes(&t.ty()))
 }

@@ -83,7 +83,7 @@ pub(super) fn count<T: Tree, L: Leaf>(mapped: &T::Mapped<L>) -> usize {
 }
 
 /// The leaves of a mapped tree, in order.
-pub(super) fn collect<T: Tree, L: Leaf>(mapped: &T::Mapped<L>) -> Vec<L> {
+pub(crate) fn collect<T: Tree, L: Leaf>(mapped: &T::Mapped<L>) -> Vec<L> {
     let mut out = Vec::new();
     T::visit_mapped(mapped, &mut |x: &L| out.push(x.clone()));
     out

@@ -3,11 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::batching::Batching;
+use super::batching::{Batching, LaneTypes, one_lane};
 use super::context::{Context, collect};
 use super::{Cotangents, Dims, Function, Tangents, VmapInfo, derive, rules};
+use crate::interp::WrittenAs;
 use crate::tree::leaves;
-use crate::{Result, Tree, error::bail};
+use crate::{Result, Tensor, TensorType, Tree, error::bail};
 
 type Body<A, B> = Arc<dyn Fn(&A) -> Result<B> + Send + Sync>;
 type Save<A, B, S> = Arc<dyn Fn(&A, &B) -> Result<S> + Send + Sync>;
@@ -282,6 +283,9 @@ impl<A: Tree, B: Tree, S: Tree> Custom<A, B, S> {
     }
 
     /// Chooses a batching strategy by name, for an `f` that reads raw data.
+    ///
+    /// Where the strategy is one call for all lanes, `f` also runs on the first lane, without derivatives, to know the types
+    /// that the outputs must have.
     #[must_use]
     pub fn batching(self, batching: Batching) -> Self {
         self.with(|parts| parts.batching = Lanes::Named(batching))
@@ -302,34 +306,19 @@ impl<A: Tree, B: Tree, S: Tree> Custom<A, B, S> {
     fn check_lanes(
         &self,
         info: &VmapInfo,
+        batching: Option<Batching>,
         dims: &[Option<usize>],
         inputs: &A,
-        outputs: &B,
-        out: &[Option<usize>],
+        (outputs, out_dims): (&B, &Dims<B>),
     ) -> Result<()> {
         if info.batch_size == 0 {
             return Ok(());
         }
-        let first = rules::one_lane(dims, inputs, 0)?.try_map(|t| t.detach())?;
+        let first = one_lane(dims, inputs, 0)?.try_map(|t| t.detach())?;
         let single = self.apply(&first)?;
-        let (expected, got) = (leaves(&single), leaves(outputs));
-        if expected.len() != got.len() {
-            bail!(Rule, "expected {} outputs as the function returns for one lane, got {}", expected.len(), got.len());
-        }
-        for (k, ((want, t), dim)) in expected.iter().zip(got).zip(out).enumerate() {
-            let mut lane = t.ty();
-            match *dim {
-                Some(dim) if dim < lane.shape.len() => _ = lane.shape.remove(dim),
-                // The caller says what is wrong with it.
-                Some(_) => continue,
-                None => {}
-            }
-            if lane != want.ty() {
-                bail!(Rule, "expected {} in each lane of output {k}, as the function returns for one, got {lane} ({})",
-                    want.ty(), t.ty(); help = "the rule must compute what the function does for each lane");
-            }
-        }
-        Ok(())
+        let types: Vec<TensorType> = leaves(&single).into_iter().map(Tensor::ty).collect();
+        let expected = LaneTypes { types: &types, source: "the function returns", batching };
+        expected.check(outputs, &collect::<B, Option<usize>>(out_dims))
     }
 }
 
@@ -392,11 +381,18 @@ impl<A: Tree, B: Tree, S: Tree> Function for Custom<A, B, S> {
     fn vmap(&self, info: &VmapInfo, in_dims: Dims<A>, inputs: &A) -> Result<(B, Dims<B>)> {
         match &self.0.batching {
             Lanes::Generated => rules::generated(self, info, in_dims, inputs),
-            Lanes::Named(batching) => batching.run(self, info, in_dims, inputs),
+            Lanes::Named(batching) => {
+                let dims = collect::<A, Option<usize>>(&in_dims);
+                let (outputs, out_dims) = rules::by_name(*batching, self, info, in_dims, inputs)?;
+                if *batching != Batching::Loop {
+                    self.check_lanes(info, Some(*batching), &dims, inputs, (&outputs, &out_dims))?;
+                }
+                Ok((outputs, out_dims))
+            }
             Lanes::Rule(rule) => {
                 let dims = collect::<A, Option<usize>>(&in_dims);
                 let (outputs, out_dims) = rule(info, in_dims, inputs)?;
-                self.check_lanes(info, &dims, inputs, &outputs, &collect::<B, Option<usize>>(&out_dims))?;
+                self.check_lanes(info, None, &dims, inputs, (&outputs, &out_dims))?;
                 Ok((outputs, out_dims))
             }
         }
@@ -404,5 +400,9 @@ impl<A: Tree, B: Tree, S: Tree> Function for Custom<A, B, S> {
 
     fn backward_is_linear(&self) -> bool {
         self.0.linear
+    }
+
+    fn written_as(&self) -> WrittenAs {
+        WrittenAs::Closures
     }
 }

@@ -5,7 +5,7 @@ use super::erased::{check_rule_value, check_structure, place, sum_broadcast};
 use super::{Cotangent, Cotangents, Function, Tangent, Tangents};
 use crate::error::{Context as _, bail};
 use crate::interp::level::{OpenLevel, Sealed};
-use crate::interp::{Frame, LevelKind, Method, Traced, forward, reverse};
+use crate::interp::{Frame, LevelKind, Method, Traced, WrittenAs, forward, reverse};
 use crate::kernels::copy::contiguous;
 use crate::tensor::Repr;
 use crate::tree::{Leaf, leaves, try_map};
@@ -16,7 +16,7 @@ use crate::{DType, Result, Tensor, TensorType, Tree};
 /// `known` is the rule that exists, `method` of a function, from `A` to `B`; the derived one goes from `B` to `A`.
 /// `seeds` are what the derived rule was given; `wanted` says for which parts of `A` a result is needed.
 fn transpose<A: Tree, B: Tree>(
-    (name, method): (&str, Method),
+    (name, method, written): (&str, Method, WrittenAs),
     saved: &impl Tree,
     from: &A::Mapped<TensorType>,
     wanted: &dyn Fn(usize) -> bool,
@@ -51,7 +51,7 @@ fn transpose<A: Tree, B: Tree>(
     let given = collect::<A, Cotangent>(&arguments);
     let mut read = leaves(saved).into_iter().chain(given.iter().filter_map(Cotangent::as_tensor));
     let mut roots = Vec::new();
-    Frame::run(name, method, &mut read, || {
+    Frame::run(name, method, written, &mut read, || {
         let found = known(arguments)?;
         check_structure::<B, _, _>(to, &found, kinds)?;
         let (others, types) = (collect::<A, _>(from), collect::<B, _>(to));
@@ -126,7 +126,7 @@ pub(super) fn jvp_from_backward<F: Function>(
     }
     let inner = ctx.deriving(Deriving::Jvp);
     transpose::<F::Outputs, F::Inputs>(
-        (function.name(), Method::Backward),
+        (function.name(), Method::Backward, function.written_as()),
         saved,
         &ctx.facts.outputs,
         &|k| !ctx.marks.non_differentiable.contains(&k),
@@ -149,7 +149,7 @@ pub(super) fn backward_from_jvp<F: Function>(
     let inner = ctx.deriving(Deriving::Backward);
     let needs = collect::<F::Inputs, bool>(&ctx.facts.needs);
     transpose::<F::Inputs, F::Outputs>(
-        (function.name(), Method::Jvp),
+        (function.name(), Method::Jvp, function.written_as()),
         saved,
         &ctx.facts.inputs,
         &|k| needs[k],
@@ -160,7 +160,7 @@ pub(super) fn backward_from_jvp<F: Function>(
 }
 
 /// The cotangents of the inputs of a function that has no rule, through the operations that it calls.
-pub(super) fn backward_through<A: Tree, B: Tree>(
+pub(crate) fn backward_through<A: Tree, B: Tree>(
     f: impl FnOnce(&A) -> Result<B>,
     inputs: &A,
     needs: &[bool],
@@ -190,7 +190,7 @@ pub(super) fn backward_through<A: Tree, B: Tree>(
 }
 
 /// The tangents of the outputs of a function that has no rule, through the operations that it calls.
-pub(super) fn jvp_through<A: Tree, B: Tree>(
+pub(crate) fn jvp_through<A: Tree, B: Tree>(
     f: impl FnOnce(&A) -> Result<B>,
     inputs: &A,
     tangents: &A::Mapped<Tangent>,

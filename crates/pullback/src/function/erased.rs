@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use smallvec::SmallVec;
 
 use super::context::{Context, Facts, Marks, collect, count};
-use super::once::{self, Rule};
+use super::once::{self, Which, Written};
 use super::op::{Batched, Cotangents, Op, Saved, Tangents};
 use super::{Cotangent, Function, OpRef, Outs, Tangent, VmapInfo};
 use crate::error::{Context as _, bail};
@@ -81,7 +81,7 @@ pub(super) fn apply_generated<F: Function>(
 
 fn run_forward<F: Function>(function: &F, inputs: &F::Inputs, tensors: &[&Tensor]) -> Result<F::Outputs> {
     let name = function.name();
-    Frame::run(name, Method::Forward, &mut tensors.iter().copied(), || {
+    Frame::run(name, Method::Forward, function.written_as(), &mut tensors.iter().copied(), || {
         let outputs = function.forward(inputs)?;
         check_all_own(&outputs, "an output")?;
         Ok(outputs)
@@ -180,9 +180,26 @@ impl<F: Function> Erased<F> {
         self.function.name()
     }
 
-    /// How many of the saved tensors the rules read; the inputs come after them where rules run once.
-    fn read(&self, saved: &Saved) -> usize {
-        count::<F::Saved, ()>(&saved.get_state::<SavedCall<F>>().saved)
+    /// The types of the results of a rule, for those that are wanted and take derivatives.
+    pub(super) fn result_types(
+        &self,
+        saved: &Saved,
+        method: Method,
+        wanted: impl Fn(usize) -> bool,
+    ) -> Vec<Option<TensorType>> {
+        once::result_types(&self.context(saved.get_state()), method, wanted)
+    }
+
+    /// Calls a rule of a function that is differentiable once. The inputs come after the saved tensors that it reads.
+    fn run_once(&self, rule: Which, saved: &Saved, seeds: &[Cotangent]) -> Result<Vec<Cotangent>> {
+        let read = count::<F::Saved, ()>(&saved.get_state::<SavedCall<F>>().saved);
+        let kept = Saved {
+            tensors: SmallVec::new(),
+            state: saved.state.clone(),
+            non_differentiable: saved.non_differentiable.clone(),
+        };
+        let tensors: SmallVec<[&Tensor; 8]> = saved.tensors.iter().collect();
+        once::apply(Written { erased: self.clone(), rule, saved: kept, read }, &tensors, seeds)
     }
 
     fn run<R>(
@@ -192,7 +209,11 @@ impl<F: Function> Erased<F> {
         body: impl FnOnce() -> Result<R>,
     ) -> Result<R> {
         let name = self.function.name();
-        Frame::run(name, method, arguments, body).context(|| place(name, method))
+        Frame::run(name, method, self.function.written_as(), arguments, body).map_err(|e| {
+            let place = place(name, method);
+            // A rule that may not be differentiated says its place itself, because it may be found out after this call.
+            if e.context().next() == Some(&place) { e } else { e.in_context(place) }
+        })
     }
 
     fn fail<T>(&self, method: Method, e: crate::Error) -> Result<T> {
@@ -344,15 +365,14 @@ impl<F: Function> Op for Erased<F> {
 
     fn backward(&self, saved: &Saved, needs: &[bool], grads: &[Cotangent]) -> Result<Cotangents> {
         if self.function.once_differentiable() {
-            return once::apply(self, Rule::Backward(SmallVec::from_slice(needs)), saved, self.read(saved), grads);
+            return Ok(self.run_once(Which::Backward(SmallVec::from_slice(needs)), saved, grads)?.into());
         }
         self.run_backward(saved, needs, grads)
     }
 
     fn jvp(&self, saved: &Saved, tangents: &[Tangent]) -> Result<Tangents> {
         if self.function.once_differentiable() {
-            let found = once::apply(self, Rule::Jvp, saved, self.read(saved), tangents)?;
-            return Ok(found.into_iter().collect());
+            return Ok(self.run_once(Which::Jvp, saved, tangents)?.into());
         }
         self.run_jvp(saved, tangents)
     }

@@ -17,10 +17,13 @@ pub(crate) mod vmapped;
 
 pub use batching::Batching;
 pub use context::Context;
+pub(crate) use context::collect;
 pub use cotangent::{Cotangent, Tangent};
 pub use custom::{Custom, custom, custom_jvp, custom_vjp, custom_vmap};
+pub(crate) use derive::{backward_through, jvp_through};
 pub(crate) use op::{OpRef, Outs, Saved};
 pub use op::{Randomness, VmapInfo};
+pub(crate) use opaque::NOT_ON_SLICES;
 pub use opaque::{ArrayMut, ArrayRef, Opaque, OpaqueFunction, Types};
 
 use crate::{Result, Tree};
@@ -207,6 +210,12 @@ pub trait Function: Clone + Send + Sync + 'static {
     /// In reverse mode it is reported when the walk gets to the rule's result, in forward mode at once.
     fn once_differentiable(&self) -> bool {
         false
+    }
+
+    /// What an error names as the place to choose a batching rule. Not for implementors.
+    #[doc(hidden)]
+    fn written_as(&self) -> crate::interp::WrittenAs {
+        crate::interp::WrittenAs::Function
     }
 
     /// Applies the function.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::{Cotangent, Tangent};
+use crate::interp::level::Part;
 use crate::shape::Shape;
 use crate::{Result, Tensor, TensorType};
 
@@ -43,11 +44,13 @@ pub struct VmapInfo {
     /// How random numbers are to be drawn. Under `Error`, drawing is an error inside a hand-written rule as well. Else
     /// the rule honours this itself: what it draws is not repeated for each lane.
     pub randomness: Randomness,
+    /// Which of the lanes of a `vmap` in parts these are.
+    pub(crate) part: Option<Part>,
 }
 
 impl VmapInfo {
-    pub(crate) fn new(batch_size: usize, randomness: Randomness) -> VmapInfo {
-        VmapInfo { batch_size, randomness }
+    pub(crate) fn new(batch_size: usize, randomness: Randomness, part: Option<Part>) -> VmapInfo {
+        VmapInfo { batch_size, randomness, part }
     }
 
     /// `x`, an input with its lanes along `dim`, with the lanes along dimension 0. Without a `dim`, `x` is repeated for

@@ -2,6 +2,7 @@
 
 use super::context::Deriving;
 use super::erased::Erased;
+use super::opaque::is_not_given;
 use super::{Cotangent, Function};
 use crate::{Result, Tensor, Tree};
 
@@ -13,17 +14,30 @@ pub(crate) fn saved_values<F: Function>(function: &F, inputs: &F::Inputs) -> Res
     Ok((tensors, ctx.marks.non_differentiable))
 }
 
-/// Whether `backward` and `jvp` are written, rather than derived from each other.
-pub(crate) fn written_rules<F: Function>(function: &F, inputs: &F::Inputs) -> Result<(bool, bool)> {
+/// What is known of the derivative rules of a function.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rules {
+    /// Whether `backward` and `jvp` are written, rather than derived from each other.
+    pub(crate) backward: bool,
+    pub(crate) jvp: bool,
+    /// Whether it has no rule that can be differentiated, because all are on slices.
+    pub(crate) on_slices: bool,
+}
+
+/// Finds out which rules a function has by asking for them.
+pub(crate) fn rules<F: Function>(function: &F, inputs: &F::Inputs) -> Result<Rules> {
     let (outputs, ctx, saved) = Erased::saved_call(function, inputs)?;
     let zero = |t: &Tensor| {
         let mut zero = Cotangent::zero();
         zero.set_type(&t.ty());
         zero
     };
-    // A derived rule that is asked for while it is being derived says that both are missing.
-    let backward = function.backward(&ctx.deriving(Deriving::Jvp), &saved, outputs.map(&mut |t| zero(t)));
-    let jvp = function.jvp(&ctx.deriving(Deriving::Backward), &saved, inputs.map(&mut |t| zero(t)));
-    let written = |missing: Option<crate::Error>| !missing.is_some_and(|e| e.is_missing_rule());
-    Ok((written(backward.err()), written(jvp.err())))
+    // A derived rule that is asked for while it is being derived says that both are missing, and an opaque function that it
+    // has none in tensor operations.
+    let backward = function.backward(&ctx.deriving(Deriving::Jvp), &saved, outputs.map(&mut |t| zero(t))).err();
+    let jvp = function.jvp(&ctx.deriving(Deriving::Backward), &saved, inputs.map(&mut |t| zero(t))).err();
+    let lacks = |e: &Option<crate::Error>| e.as_ref().is_some_and(is_not_given);
+    let written = |e: &Option<crate::Error>| !e.as_ref().is_some_and(crate::Error::is_missing_rule);
+    let on_slices = lacks(&backward) && lacks(&jvp);
+    Ok(Rules { backward: written(&backward), jvp: written(&jvp), on_slices })
 }

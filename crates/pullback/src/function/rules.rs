@@ -1,13 +1,14 @@
 //! Batching rules that a [`Function`] can choose from by name.
+//!
+//! Each is an error of kind [`Rule`](crate::ErrorKind::Rule) if `in_dims` has not one dim for each input, or an input has not
+//! as many lanes there as `info` says.
 
 use super::context::collect;
-use super::{Dims, Function, VmapInfo, erased};
+use super::{Batching, Dims, Function, VmapInfo, erased};
 use crate::error::{Context as _, bail};
 use crate::interp::batch;
-use crate::ops::structural::move_dim;
-use crate::shape::{Shape, with_dim, without_dim};
 use crate::tree::leaves;
-use crate::{Result, Tensor, TensorType, Tree, stack_trees};
+use crate::{Result, Tensor, Tree};
 
 /// The generated rule, which is the default body of [`Function::vmap`]: `forward`, `setup_context`, `backward` and
 /// `jvp` run under a batch level, where they see one lane, and the cotangent of an input that is the same for all
@@ -20,7 +21,7 @@ pub fn generated<F: Function>(
     in_dims: Dims<F::Inputs>,
     inputs: &F::Inputs,
 ) -> Result<(F::Outputs, Dims<F::Outputs>)> {
-    let dims = collect::<F::Inputs, Option<usize>>(&in_dims);
+    let dims = lane_dims("generated", function, info, &in_dims, inputs)?;
     in_front(erased::apply_generated(function, info, &dims, inputs)?)
 }
 
@@ -66,15 +67,7 @@ pub fn per_example<F: Function>(
     in_dims: Dims<F::Inputs>,
     inputs: &F::Inputs,
 ) -> Result<(F::Outputs, Dims<F::Outputs>)> {
-    let dims = collect::<F::Inputs, Option<usize>>(&in_dims);
-    if info.batch_size == 0 {
-        return no_lanes(function, &dims, inputs);
-    }
-    let mut lanes = Vec::with_capacity(info.batch_size);
-    for lane in 0..info.batch_size {
-        lanes.push(function.apply(&one_lane(&dims, inputs, lane)?)?);
-    }
-    in_front(stack_trees(&lanes).context(|| "rules::per_example: the results of the lanes".to_string())?)
+    by_name(Batching::Loop, function, info, in_dims, inputs)
 }
 
 /// One call for all lanes, with the lanes as the first dimension of every input and output: for functions that accept any
@@ -126,8 +119,7 @@ pub fn leading_dims<F: Function>(
     in_dims: Dims<F::Inputs>,
     inputs: &F::Inputs,
 ) -> Result<(F::Outputs, Dims<F::Outputs>)> {
-    let dims = collect::<F::Inputs, Option<usize>>(&in_dims);
-    in_front(function.apply(&each_input(&dims, inputs, |t, dim| batch::materialize(t, dim, info.batch_size))?)?)
+    by_name(Batching::LeadingDims, function, info, in_dims, inputs)
 }
 
 /// As [`leading_dims`], but an input that all lanes share gets a leading dimension of size 1 instead of being repeated:
@@ -137,15 +129,11 @@ pub fn leading_dims<F: Function>(
 /// As [`leading_dims`].
 pub fn expand<F: Function>(
     function: &F,
-    _: &VmapInfo,
+    info: &VmapInfo,
     in_dims: Dims<F::Inputs>,
     inputs: &F::Inputs,
 ) -> Result<(F::Outputs, Dims<F::Outputs>)> {
-    let dims = collect::<F::Inputs, Option<usize>>(&in_dims);
-    in_front(function.apply(&each_input(&dims, inputs, |t, dim| match dim {
-        Some(dim) => move_dim(t, dim, 0),
-        None => t.unsqueeze(0),
-    })?)?)
+    by_name(Batching::Expand, function, info, in_dims, inputs)
 }
 
 /// One call for all lanes of a function that computes each element of its outputs from the elements of its inputs at the
@@ -191,7 +179,7 @@ pub fn elementwise<F: Function>(
     in_dims: Dims<F::Inputs>,
     inputs: &F::Inputs,
 ) -> Result<(F::Outputs, Dims<F::Outputs>)> {
-    let dims = collect::<F::Inputs, Option<usize>>(&in_dims);
+    let dims = lane_dims("elementwise", function, info, &in_dims, inputs)?;
     let tensors = leaves(inputs);
     if let (Some(Some(dim)), Some(first)) = (dims.first(), tensors.first())
         && dims.iter().all(|d| *d == Some(*dim))
@@ -246,81 +234,59 @@ pub fn flatten<F: Function>(
     in_dims: Dims<F::Inputs>,
     inputs: &F::Inputs,
 ) -> Result<(F::Outputs, Dims<F::Outputs>)> {
-    let dims = collect::<F::Inputs, Option<usize>>(&in_dims);
-    let n = info.batch_size;
-    if n == 0 {
-        return no_lanes(function, &dims, inputs);
-    }
-    let mut k = 0;
-    let rows = each_input(&dims, inputs, |t, dim| {
-        let index = k;
-        k += 1;
-        let all = batch::materialize(t, dim, n)?;
-        let [_, b, rest @ ..] = all.shape() else {
-            bail!(Rule, "rules::flatten: expected rows along dimension 0 of every input, got {} at input {index}",
-                TensorType::new(t.dtype(), &all.shape()[1..]); help = "loop with `rules::per_example`");
-        };
-        let mut shape = Shape::from_slice(&[n * b]);
-        shape.extend_from_slice(rest);
-        all.reshape_to(&shape)
-    })?;
-    let mut k = 0;
-    let outputs = crate::tree::try_map(&function.apply(&rows)?, &mut |t| {
-        let index = k;
-        k += 1;
-        match t.shape() {
-            [all, rest @ ..] if all % n == 0 => {
-                let mut shape = Shape::from_slice(&[n, all / n]);
-                shape.extend_from_slice(rest);
-                t.reshape_to(&shape)
-            }
-            _ => bail!(Rule, "rules::flatten: expected as many rows for each of {n} lanes in output {index}, got {}",
-                t.ty(); help = "loop with `rules::per_example`"),
+    by_name(Batching::Flatten, function, info, in_dims, inputs)
+}
+
+/// A strategy for a function.
+pub(super) fn by_name<F: Function>(
+    batching: Batching,
+    function: &F,
+    info: &VmapInfo,
+    in_dims: Dims<F::Inputs>,
+    inputs: &F::Inputs,
+) -> Result<(F::Outputs, Dims<F::Outputs>)> {
+    let name = match batching {
+        Batching::Loop => "per_example",
+        Batching::LeadingDims => "leading_dims",
+        Batching::Expand => "expand",
+        Batching::Flatten => "flatten",
+        Batching::Refuse => "refuse",
+    };
+    let dims = lane_dims(name, function, info, &in_dims, inputs)?;
+    in_front(batching.lanes_first(info.batch_size, &dims, inputs, |x| function.apply(x))?)
+}
+
+/// The batch dims of the inputs in order; an error unless each has its lanes there.
+fn lane_dims<F: Function>(
+    rule: &str,
+    _: &F,
+    info: &VmapInfo,
+    in_dims: &Dims<F::Inputs>,
+    inputs: &F::Inputs,
+) -> Result<Vec<Option<usize>>> {
+    let place = || format!("rules::{rule}");
+    erased::check_structure::<F::Inputs, (), _>(&inputs.map(&mut |_| ()), in_dims, ["batch dim", "input"])
+        .context(place)?;
+    let (dims, n) = (collect::<F::Inputs, Option<usize>>(in_dims), info.batch_size);
+    let (mut k, mut wrong) = (0, None);
+    inputs.visit(&mut |t| {
+        if let Some(dim) = dims[k].filter(|dim| wrong.is_none() && t.shape().get(*dim) != Some(&n)) {
+            wrong = Some((k, dim, t.ty()));
         }
-    })?;
-    in_front(outputs)
+        k += 1;
+    });
+    match wrong {
+        None => Ok(dims),
+        Some((k, dim, ty)) if dim < ty.shape.len() => {
+            bail!(Rule, "{}: expected {n} lanes along dim {dim} of input {k}, got {} ({ty})", place(), ty.shape[dim];
+                help = "pass the dims on that the batching rule is given, or those to which lanes were moved")
+        }
+        Some((k, dim, ty)) => bail!(Rule, "{}: batch dim {dim} of input {k} is out of range for {ty}", place()),
+    }
 }
 
 /// Outputs with the lanes along dimension 0.
 fn in_front<T: Tree>(outputs: T) -> Result<(T, Dims<T>)> {
     let out_dims = outputs.map(&mut |_| Some(0));
     Ok((outputs, out_dims))
-}
-
-/// The inputs, each as `f` makes it from the tensor and its batch dim.
-fn each_input<T: Tree>(
-    dims: &[Option<usize>],
-    inputs: &T,
-    mut f: impl FnMut(&Tensor, Option<usize>) -> Result<Tensor>,
-) -> Result<T> {
-    let mut dims = dims.iter();
-    crate::tree::try_map(inputs, &mut |t| f(t, dims.next().copied().flatten()))
-}
-
-/// The inputs of one lane.
-pub(super) fn one_lane<T: Tree>(dims: &[Option<usize>], inputs: &T, lane: usize) -> Result<T> {
-    each_input(dims, inputs, |t, dim| match dim {
-        Some(d) => t.select(d as isize, lane as isize),
-        None => Ok(t.clone()),
-    })
-}
-
-/// The results for zero lanes, whose types are those of a lane of zeros.
-fn no_lanes<F: Function>(
-    function: &F,
-    dims: &[Option<usize>],
-    inputs: &F::Inputs,
-) -> Result<(F::Outputs, Dims<F::Outputs>)> {
-    let lane = each_input(dims, inputs, |t, dim| match dim {
-        Some(d) => Tensor::zeros(&without_dim(t.shape(), d), t.dtype()),
-        None => t.detach(),
-    })?;
-    let outputs = match function.apply(&lane) {
-        Ok(outputs) => outputs,
-        Err(e) => {
-            bail!(Shape, "expected at least one lane, got 0, and the types of the outputs are unknown, because a lane \
-            of zeros is an error ({e})"; help = "write a `vmap` rule that knows them")
-        }
-    };
-    in_front(crate::tree::try_map(&outputs, &mut |t| Tensor::zeros(&with_dim(t.shape(), 0, 0), t.dtype()))?)
 }

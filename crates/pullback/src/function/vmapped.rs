@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use super::op::{Batched, Cotangents, Op, OpRef, Outs, Saved, State, Tangents};
 use super::{Cotangent, Tangent, VmapInfo};
 use crate::interp::level::OpenLevel;
-use crate::interp::{LevelKind, batch, bind};
+use crate::interp::{batch, bind};
 use crate::ops::structural::{move_dim, sum_dim};
 use crate::{Result, Tensor};
 
@@ -37,7 +37,7 @@ pub(crate) fn generated(op: OpRef, info: &VmapInfo, dims: &[Option<usize>], valu
 
 impl Vmapped {
     fn open(&self) -> OpenLevel {
-        OpenLevel::new(LevelKind::Batch { size: self.info.batch_size, randomness: self.info.randomness })
+        OpenLevel::lanes(self.info.batch_size, self.info.randomness, self.info.part)
     }
 
     fn wrap(open: &OpenLevel, value: &Tensor, dim: Option<usize>) -> Tensor {

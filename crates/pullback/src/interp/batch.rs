@@ -66,7 +66,7 @@ pub(super) fn process(op: &OpRef, level: &Arc<Level>, inputs: &[&Tensor]) -> Res
         }
     }
     let _below = Below::level(level.id);
-    let (outs, out_dims) = op.vmap(&VmapInfo::new(size, randomness), &dims, &values)?;
+    let (outs, out_dims) = op.vmap(&VmapInfo::new(size, randomness, level.part), &dims, &values)?;
     if outs.len() != out_dims.len() {
         let (name, n, m) = (op.name(), outs.len(), out_dims.len());
         bail!(Internal, "{name}: vmap returned {n} outputs and {m} batch dims");

@@ -34,6 +34,45 @@ impl Method {
     }
 }
 
+/// How the function was written, which decides what a message can advise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WrittenAs {
+    /// An implementation of `Function`.
+    Function,
+    /// Closures, by `custom` and its short forms.
+    Closures,
+    /// An `OpaqueFunction`.
+    Opaque,
+}
+
+impl WrittenAs {
+    /// What to do about a method that reads the data of a batched value.
+    fn reading_lanes(self, method: Method) -> &'static str {
+        match (method, self) {
+            (Method::Forward | Method::Vmap, WrittenAs::Function) => {
+                "implement `Function::vmap`, or loop with `rules::per_example` (cost: one call per example)"
+            }
+            (Method::Forward | Method::Vmap, WrittenAs::Closures) => {
+                "build the function with `custom(..)` and choose a `.batching(..)`, such as `Batching::Loop` (cost: one \
+                 call per example), or write the rule with `.vmap(..)`"
+            }
+            (Method::SetupContext, WrittenAs::Function) => {
+                "save tensors instead, and compute with tensor operations or with another `Function`"
+            }
+            (_, WrittenAs::Function) => {
+                "write the rule with tensor operations, or let `once_differentiable` return true: it then runs for one \
+                 lane after the other"
+            }
+            (_, WrittenAs::Closures) => {
+                "write the rule with tensor operations, or move the external code into a `custom(..)` function of its own \
+                 with a `.batching(..)`"
+            }
+            // Its other parts are on slices, and see no lanes.
+            (_, WrittenAs::Opaque) => "write the rule with tensor operations, or on slices",
+        }
+    }
+}
+
 /// A method of a user's function, or a watched closure, that is running.
 pub(super) struct Running {
     what: What,
@@ -52,6 +91,7 @@ enum What {
 struct Call {
     function: *const str,
     method: Method,
+    written: WrittenAs,
     /// Levels from this number on were opened inside the method.
     entry: u64,
     /// Older levels that the arguments depend on.
@@ -151,6 +191,7 @@ impl Frame {
     pub(crate) fn run<R>(
         function: &str,
         method: Method,
+        written: WrittenAs,
         arguments: &mut dyn Iterator<Item = &Tensor>,
         body: impl FnOnce() -> R,
     ) -> R {
@@ -158,7 +199,7 @@ impl Frame {
         for t in arguments {
             levels_of(t, &mut allowed);
         }
-        let call = Call { function, method, entry: level::next_id(), allowed: RefCell::new(allowed) };
+        let call = Call { function, method, written, entry: level::next_id(), allowed: RefCell::new(allowed) };
         enter(What::Method(call), body)
     }
 }
@@ -258,8 +299,7 @@ pub(crate) fn check_data_access(tracer: &Tracer, op: &str) -> Result<()> {
         return with_current(|running, function| {
             let method = running.method.name();
             bail!(ConcreteValueNeeded, "`{method}` of function `{function}`: `{op}` reads the data of a batched value \
-                ({ty}, batch {n} at dim {dim}, level {id})"; help = "implement `Function::vmap`, or loop with \
-                `rules::per_example` (cost: one call per example)");
+                ({ty}, batch {n} at dim {dim}, level {id})"; help = "{}", running.written.reading_lanes(running.method));
         })
         .unwrap_or_else(|| {
             bail!(ConcreteValueNeeded, "{op}: the value is batched by `vmap` ({ty}, batch {n} at dim {dim}, level {id}) \

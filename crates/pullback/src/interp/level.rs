@@ -16,6 +16,19 @@ pub(crate) struct Level {
     sequence: AtomicU64,
     /// Why the data of its values must not be read, if it must not: the dependence would be lost.
     pub(crate) sealed: Option<Sealed>,
+    /// Which lanes a batch level has, if not all of its `vmap`.
+    pub(crate) part: Option<Part>,
+}
+
+/// The lanes of a batch level, if the `vmap` works through them part by part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    /// The number of the first one.
+    pub(crate) first: usize,
+    /// How many there are in all parts.
+    pub(crate) of: usize,
+    /// Whether nothing is batched: the level has one lane, no values, and only tells random operations where they are.
+    pub(crate) in_loop: bool,
 }
 
 /// Why a level forbids reading the data of its values.
@@ -60,14 +73,20 @@ thread_local! {
 }
 
 impl Level {
-    fn new(kind: LevelKind, sealed: Option<Sealed>) -> Arc<Level> {
+    fn new(kind: LevelKind, sealed: Option<Sealed>, part: Option<Part>) -> Arc<Level> {
         Arc::new(Level {
             id: COUNTER.fetch_add(1, Ordering::Relaxed),
             kind,
             alive: AtomicBool::new(true),
             sequence: AtomicU64::new(0),
             sealed,
+            part,
         })
+    }
+
+    /// The level of a lane of a plain loop, where nothing is batched.
+    fn in_loop(&self) -> bool {
+        self.part.is_some_and(|p| p.in_loop)
     }
 
     pub(crate) fn is_alive(&self) -> bool {
@@ -89,12 +108,17 @@ pub(crate) struct OpenLevel {
 
 impl OpenLevel {
     pub(crate) fn new(kind: LevelKind) -> OpenLevel {
-        OpenLevel::with(Level::new(kind, None))
+        OpenLevel::with(Level::new(kind, None, None))
+    }
+
+    /// A batch level for some of the lanes of a `vmap`.
+    pub(crate) fn lanes(size: usize, randomness: Randomness, part: Option<Part>) -> OpenLevel {
+        OpenLevel::with(Level::new(LevelKind::Batch { size, randomness }, None, part))
     }
 
     /// A level at which reading the data of values is an error.
     pub(crate) fn sealed(kind: LevelKind, why: Sealed) -> OpenLevel {
-        OpenLevel::with(Level::new(kind, Some(why)))
+        OpenLevel::with(Level::new(kind, Some(why), None))
     }
 
     fn with(level: Arc<Level>) -> OpenLevel {
@@ -132,7 +156,7 @@ impl Drop for OpenLevel {
 pub(crate) fn active_batch_newer_than(id: u64) -> Option<Arc<Level>> {
     match VISIBLE.get() {
         0 => None,
-        n => BATCHES.with_borrow(|batches| batches[..n].last().filter(|l| l.id > id).cloned()),
+        n => BATCHES.with_borrow(|batches| batches[..n].iter().rfind(|l| !l.in_loop()).filter(|l| l.id > id).cloned()),
     }
 }
 
@@ -150,17 +174,29 @@ pub(crate) fn forbids_randomness() -> Option<Arc<Level>> {
     BATCHES.with_borrow(|batches| batches.iter().filter(forbids).max_by_key(|l| l.id).cloned())
 }
 
-/// While it lives, only some of the batch levels of this thread exist, all visible.
+/// While it lives, the batch levels of this thread are those of an earlier run, or others that stand for them.
 pub(crate) struct Only {
     batches: Vec<Arc<Level>>,
     visible: usize,
 }
 
 impl Only {
-    /// Keeps the visible levels that `keep` selects by number and position, oldest first.
-    pub(crate) fn of(mut keep: impl FnMut(u64, usize) -> bool) -> Only {
-        let kept: Vec<Arc<Level>> =
-            active_batches().into_iter().enumerate().filter(|(k, l)| keep(l.id, *k)).map(|(_, l)| l).collect();
+    /// The `wanted` levels, oldest first, of a run. The newest `stand_ins` of those that are visible now stand for some
+    /// that have ended. Others are left out, unless they are those of a loop, which no value can tell.
+    pub(crate) fn like(wanted: &[Arc<Level>], stand_ins: usize) -> Only {
+        let visible = active_batches();
+        let mut others = visible[visible.len() - stand_ins.min(visible.len())..].iter().peekable();
+        let mut kept = Vec::new();
+        for level in wanted {
+            let stands_for = |other: &&Arc<Level>| other.kind == level.kind && other.part == level.part;
+            if visible.iter().any(|other| other.id == level.id) {
+                kept.push(level.clone());
+            } else if level.in_loop() {
+                kept.push(Level::new(level.kind, None, level.part));
+            } else if let Some(other) = others.next_if(stands_for) {
+                kept.push(other.clone());
+            }
+        }
         let visible = VISIBLE.replace(kept.len());
         Only { batches: BATCHES.replace(kept), visible }
     }
@@ -180,7 +216,10 @@ impl Below {
     pub(crate) fn level(id: u64) -> Below {
         let before = VISIBLE.get();
         if before > 0 {
-            let below = BATCHES.with_borrow(|batches| batches[..before].partition_point(|l| l.id < id));
+            let below = BATCHES.with_borrow(|batches| {
+                let place = batches[..before].iter().position(|l| l.id == id);
+                place.unwrap_or_else(|| batches[..before].partition_point(|l| l.id < id))
+            });
             VISIBLE.set(below);
         }
         Below(before)

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-pub(crate) use frame::{Frame, Method, check_data_access, check_own};
+pub(crate) use frame::{Frame, Method, WrittenAs, check_data_access, check_own};
 pub(crate) use level::{Level, LevelKind};
 
 use crate::function::{OpRef, Outs};

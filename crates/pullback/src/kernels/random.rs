@@ -1,7 +1,10 @@
 //! Random numbers from a counter: Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011).
 //!
 //! An element depends on the key, the stream and its own number, and on nothing else: not on the threads, nor on how
-//! many elements there are. The streams of a key are independent of each other.
+//! many elements there are, so that any part of a draw can be made by itself. The streams of a key are independent of
+//! each other.
+
+use smallvec::SmallVec;
 
 use super::math::Float;
 use super::simd::vectorize;
@@ -80,34 +83,80 @@ pub(crate) fn derive(key: u64, number: u64) -> [u64; 2] {
     [pair(0), pair(2)]
 }
 
-/// An array of groups of `N` elements that `make` draws from the words of one group each.
+/// The numbers of the elements of a draw: runs of equal length, by their first number.
+pub(crate) struct Runs {
+    starts: SmallVec<[usize; 1]>,
+    len: usize,
+}
+
+impl Runs {
+    /// All of `n` elements.
+    #[cfg(test)]
+    fn all(n: usize) -> Runs {
+        Runs { starts: SmallVec::from_elem(0, 1), len: n }
+    }
+
+    /// The elements whose index in each outer dim, as (first, how many, of how many), outermost first, lies in a
+    /// range, of arrays whose other dims have `n` elements.
+    pub(crate) fn of(ranges: &[(usize, usize, usize)], n: usize) -> Runs {
+        let mut runs = Runs { starts: SmallVec::from_elem(0, 1), len: n };
+        // The elements per index, and whether the runs cover them all.
+        let (mut stride, mut all) = (n, true);
+        for &(first, size, of) in ranges.iter().rev() {
+            if all {
+                runs = Runs { starts: SmallVec::from_elem(first * stride, 1), len: size * stride };
+                all = first == 0 && size == of;
+            } else {
+                runs.starts =
+                    (first..first + size).flat_map(|i| runs.starts.iter().map(move |s| i * stride + s)).collect();
+            }
+            stride *= of;
+        }
+        runs
+    }
+}
+
+/// An array of elements that `make` draws, `N` of them from the words of one group each.
 fn fill<T: Element, const N: usize>(
     shape: &[usize],
+    runs: &Runs,
     key: u64,
     stream: u64,
     nanos: usize,
     make: impl Fn(&Words) -> [T; N] + Sync,
 ) -> Array {
-    let n: usize = shape.iter().product();
-    // SAFETY: the groups cover the result, the last one as far as it goes.
-    unsafe {
-        output(Shape::from_slice(shape), |out: Out<T>| {
-            split(n.div_ceil(N), 16, n * nanos, |range| {
-                vectorize(
-                    #[inline(always)]
-                    || {
-                        for g in range.clone() {
-                            let values = make(&group(key, stream, g));
-                            let len = N.min(n - g * N);
-                            if len == N {
-                                out.at(g * N).cast::<[T; N]>().write(values);
+    debug_assert_eq!(shape.iter().product::<usize>(), runs.starts.len() * runs.len);
+    let run = |start: usize, out: Out<T>| {
+        let end = start + runs.len;
+        let first = start / N;
+        split(end.div_ceil(N) - first, 16, runs.len * nanos, |range| {
+            vectorize(
+                #[inline(always)]
+                || {
+                    for g in range.clone() {
+                        let at = (first + g) * N;
+                        let values = make(&group(key, stream, first + g));
+                        let (from, to) = (at.max(start), (at + N).min(end));
+                        let out = out.at(from - start);
+                        // SAFETY: the groups cover the run, the first and the last one as far as it goes.
+                        unsafe {
+                            if to - from == N {
+                                out.cast::<[T; N]>().write(values);
                             } else {
-                                std::ptr::copy_nonoverlapping(values.as_ptr(), out.at(g * N), len);
+                                std::ptr::copy_nonoverlapping(values.as_ptr().add(from - at), out, to - from);
                             }
                         }
-                    },
-                );
-            });
+                    }
+                },
+            );
+        });
+    };
+    // SAFETY: the runs cover the result.
+    unsafe {
+        output(Shape::from_slice(shape), |out: Out<T>| {
+            if runs.len > 0 {
+                runs.starts.iter().enumerate().for_each(|(k, &start)| run(start, out.plus(k * runs.len)));
+            }
         })
     }
 }
@@ -149,16 +198,17 @@ impl Draw for f64 {
 }
 
 /// Numbers uniform in [0, 1): multiples of 2⁻²⁴ for `f32`, of 2⁻⁵³ for `f64`.
-pub(crate) fn uniform(shape: &[usize], dtype: DType, key: u64, stream: u64) -> Result<Array> {
+pub(crate) fn uniform(shape: &[usize], runs: &Runs, dtype: DType, key: u64, stream: u64) -> Result<Array> {
     match dtype {
-        DType::F64 => Ok(uniform_of::<f64, { 2 * LANES }>(shape, key, stream)),
-        _ => dispatch!(dtype, "uniform", [F32], T => Ok(uniform_of::<T, { 4 * LANES }>(shape, key, stream))),
+        DType::F64 => Ok(uniform_of::<f64, { 2 * LANES }>(shape, runs, key, stream)),
+        _ => dispatch!(dtype, "uniform", [F32], T => Ok(uniform_of::<T, { 4 * LANES }>(shape, runs, key, stream))),
     }
 }
 
-fn uniform_of<T: Draw, const N: usize>(shape: &[usize], key: u64, stream: u64) -> Array {
+fn uniform_of<T: Draw, const N: usize>(shape: &[usize], runs: &Runs, key: u64, stream: u64) -> Array {
     fill(
         shape,
+        runs,
         key,
         stream,
         1,
@@ -176,16 +226,17 @@ fn uniform_of<T: Draw, const N: usize>(shape: &[usize], key: u64, stream: u64) -
 }
 
 /// Numbers of the standard normal distribution, by the Box–Muller transform, which makes two of two.
-pub(crate) fn normal(shape: &[usize], dtype: DType, key: u64, stream: u64) -> Result<Array> {
+pub(crate) fn normal(shape: &[usize], runs: &Runs, dtype: DType, key: u64, stream: u64) -> Result<Array> {
     match dtype {
-        DType::F64 => Ok(normal_of::<f64, { 2 * LANES }>(shape, key, stream)),
-        _ => dispatch!(dtype, "normal", [F32], T => Ok(normal_of::<T, { 4 * LANES }>(shape, key, stream))),
+        DType::F64 => Ok(normal_of::<f64, { 2 * LANES }>(shape, runs, key, stream)),
+        _ => dispatch!(dtype, "normal", [F32], T => Ok(normal_of::<T, { 4 * LANES }>(shape, runs, key, stream))),
     }
 }
 
-fn normal_of<T: Draw, const N: usize>(shape: &[usize], key: u64, stream: u64) -> Array {
+fn normal_of<T: Draw, const N: usize>(shape: &[usize], runs: &Runs, key: u64, stream: u64) -> Array {
     fill(
         shape,
+        runs,
         key,
         stream,
         2,
@@ -245,11 +296,20 @@ fn turn<T: Float>(t: T) -> (T, T) {
 /// Integers uniform in `low..high`, which must not be empty, as elements of `dtype`.
 ///
 /// 64 random bits are scaled to the range, so that no value is off by more than one part in `2^64 / (high - low)`.
-pub(crate) fn integers(shape: &[usize], low: i64, high: i64, dtype: DType, key: u64, stream: u64) -> Result<Array> {
+pub(crate) fn integers(
+    shape: &[usize],
+    runs: &Runs,
+    low: i64,
+    high: i64,
+    dtype: DType,
+    key: u64,
+    stream: u64,
+) -> Result<Array> {
     debug_assert!(low < high);
     let range = high.wrapping_sub(low) as u64;
     dispatch!(dtype, "integers", integer, T => Ok(fill(
         shape,
+        runs,
         key,
         stream,
         2,
@@ -268,10 +328,11 @@ pub(crate) fn integers(shape: &[usize], low: i64, high: i64, dtype: DType, key: 
 }
 
 /// Bools that are true with probability `p`, to the nearest multiple of 2⁻³².
-pub(crate) fn bernoulli(shape: &[usize], p: f64, key: u64, stream: u64) -> Array {
+pub(crate) fn bernoulli(shape: &[usize], runs: &Runs, p: f64, key: u64, stream: u64) -> Array {
     let below = (p * (1u64 << 32) as f64).round() as u64;
     fill(
         shape,
+        runs,
         key,
         stream,
         1,
@@ -287,10 +348,11 @@ pub(crate) fn bernoulli(shape: &[usize], p: f64, key: u64, stream: u64) -> Array
 }
 
 /// A random order of `0..n` along the last dimension, of size `n`, for every index of the others.
-pub(crate) fn permutations(shape: &[usize], key: u64, stream: u64) -> Array {
+pub(crate) fn permutations(shape: &[usize], runs: &Runs, key: u64, stream: u64) -> Array {
     let n = shape.last().copied().unwrap_or(0);
     let bits = fill(
         shape,
+        runs,
         key,
         stream,
         2,
@@ -346,16 +408,32 @@ mod tests {
     fn an_element_depends_on_its_number_alone() {
         for dtype in [DType::F32, DType::F64] {
             for draw in [uniform, normal] {
-                let long = read(&draw(&[1000], dtype, 7, 3).unwrap());
+                let long = read(&draw(&[1000], &Runs::all(1000), dtype, 7, 3).unwrap());
                 for n in [0, 1, 31, 32, 33, 64, 65, 999] {
-                    assert_eq!(read(&draw(&[n], dtype, 7, 3).unwrap()), long[..n]);
+                    assert_eq!(read(&draw(&[n], &Runs::all(n), dtype, 7, 3).unwrap()), long[..n]);
                 }
-                assert_eq!(read(&draw(&[10, 100], dtype, 7, 3).unwrap()), long);
-                assert_ne!(read(&draw(&[1000], dtype, 7, 4).unwrap()), long);
-                assert_ne!(read(&draw(&[1000], dtype, 8, 3).unwrap()), long);
+                assert_eq!(read(&draw(&[10, 100], &Runs::all(1000), dtype, 7, 3).unwrap()), long);
+                assert_ne!(read(&draw(&[1000], &Runs::all(1000), dtype, 7, 4).unwrap()), long);
+                assert_ne!(read(&draw(&[1000], &Runs::all(1000), dtype, 8, 3).unwrap()), long);
             }
         }
-        assert_eq!(uniform(&[], DType::F32, 1, 1).unwrap().shape(), [0; 0]);
+        assert_eq!(uniform(&[], &Runs::all(1), DType::F32, 1, 1).unwrap().shape(), [0; 0]);
+    }
+
+    #[test]
+    fn a_part_of_a_draw_is_that_part_of_the_whole() {
+        // Lanes 2..5 of 7, in each lanes 1..4 of 9, of shape [5].
+        let (outer, inner) = ((2, 3, 7), (1, 3, 9));
+        let whole = read(&normal(&[7, 9, 5], &Runs::all(315), DType::F64, 7, 3).unwrap());
+        let expected: Vec<f64> = (2..5)
+            .flat_map(|i| (1..4).flat_map(move |j| (0..5).map(move |k| (i * 9 + j) * 5 + k)))
+            .map(|k: usize| whole[k])
+            .collect();
+        let part = normal(&[3, 3, 5], &Runs::of(&[outer, inner], 5), DType::F64, 7, 3).unwrap();
+        assert_eq!(read(&part), expected);
+        // Whole inner lanes are one run, and no lanes none.
+        assert_eq!(Runs::of(&[outer, (0, 9, 9)], 5).starts.as_slice(), [90]);
+        assert_eq!(normal(&[0, 5], &Runs::of(&[(0, 0, 0)], 5), DType::F64, 7, 3).unwrap().numel(), 0);
     }
 
     /// Mean, variance, and the third and fourth moments about the mean in units of the standard deviation.
@@ -371,12 +449,12 @@ mod tests {
     fn moments_are_those_of_the_distributions() {
         for dtype in [DType::F32, DType::F64] {
             let n = 400_000;
-            let u = read(&uniform(&[n], dtype, 1, 2).unwrap());
+            let u = read(&uniform(&[n], &Runs::all(n), dtype, 1, 2).unwrap());
             assert!(u.iter().all(|v| (0.0..1.0).contains(v)));
             for (g, e) in moments(&u).into_iter().zip([0.5, 1.0 / 12.0, 0.0, 1.8]) {
                 assert!((g - e).abs() < 0.01, "{g} {e}");
             }
-            let z = read(&normal(&[n], dtype, 1, 2).unwrap());
+            let z = read(&normal(&[n], &Runs::all(n), dtype, 1, 2).unwrap());
             for (g, e) in moments(&z).into_iter().zip([0.0, 1.0, 0.0, 3.0]) {
                 assert!((g - e).abs() < 0.03, "{g} {e}");
             }
@@ -409,12 +487,12 @@ mod tests {
     fn integers_fill_their_range_evenly() {
         for dtype in [DType::U8, DType::I32, DType::I64] {
             let mut counts = [0; 10];
-            for v in read(&integers(&[100_000], 3, 13, dtype, 5, 0).unwrap()) {
+            for v in read(&integers(&[100_000], &Runs::all(100_000), 3, 13, dtype, 5, 0).unwrap()) {
                 counts[v as usize - 3] += 1;
             }
             assert!(counts.iter().all(|&c: &i32| (c - 10_000).abs() < 500), "{counts:?}");
         }
-        let wide = integers(&[100], i64::MIN, i64::MAX, DType::I64, 5, 0).unwrap();
+        let wide = integers(&[100], &Runs::all(100), i64::MIN, i64::MAX, DType::I64, 5, 0).unwrap();
         assert!(read(&wide).iter().any(|&v| v < -4e18) && read(&wide).iter().any(|&v| v > 4e18));
     }
 

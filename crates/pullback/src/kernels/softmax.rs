@@ -105,6 +105,8 @@ fn log_of_sum<T: Real>(max: T, sum: T) -> T {
 pub(super) struct Exponentials<T>(pub(super) *const T, pub(super) T);
 
 impl<T: Float> Source<T> for Exponentials<T> {
+    const WIDE: bool = true;
+
     #[inline(always)]
     unsafe fn get<const N: usize>(self, i: usize) -> [T; N] {
         // SAFETY: by the contract.

@@ -69,6 +69,8 @@ fn differential<T: Real, const WHAT: u8>(y: &Array, d: &Array, dim: usize) -> Re
 struct Terms<T, const WHAT: u8>(*const T, *const T);
 
 impl<T: Real, const WHAT: u8> Source<T> for Terms<T, WHAT> {
+    const WIDE: bool = true;
+
     #[inline(always)]
     unsafe fn get<const N: usize>(self, i: usize) -> [T; N] {
         // SAFETY: by the contract.

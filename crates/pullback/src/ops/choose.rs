@@ -16,6 +16,7 @@ use crate::interp::bind1;
 use crate::kernels::copy::any_dtype;
 use crate::kernels::map;
 use crate::kernels::math::Float;
+use crate::kernels::reduce::is_nan;
 use crate::shape::{Shape, broadcast};
 use crate::tensor::Operand;
 use crate::{DType, ErrorKind, Result, Tensor};
@@ -275,12 +276,6 @@ impl Binary for Minimum {
     fn right(d: &Tensor, values: Operands<'_>) -> Result<Tensor> {
         slope::<Weight>(d, &binary::<NotBelow>(values.lhs(), values.rhs())?)
     }
-}
-
-#[inline(always)]
-#[allow(clippy::eq_op)]
-fn is_nan<T: Element>(x: T) -> bool {
-    x != x
 }
 
 /// 0 where `a < b`, ½ where they are equal, else 1, also beside NaN.

@@ -37,7 +37,7 @@ pub enum Reduction {
 }
 
 impl Reduction {
-    fn of(self, losses: &Tensor) -> Result<Tensor> {
+    pub(super) fn of(self, losses: &Tensor) -> Result<Tensor> {
         match self {
             Reduction::None => Ok(losses.clone()),
             Reduction::Mean => losses.mean(),
@@ -181,54 +181,6 @@ ops! { OPS;
     /// ```
     fn nll_loss_with(&self, target: &Tensor, reduction: Reduction) -> Result<Tensor> = nll {
         samples: nll_with_samples, errors: nll_errors
-    };
-
-    /// The mean of the squared differences from `target`.
-    ///
-    /// # Shapes
-    /// Both tensors have one shape; the result is `[]`.
-    ///
-    /// # Dtypes
-    /// Floats, promoted; integers become `f32`.
-    ///
-    /// # Derivative
-    /// `2 (x - target) / n`, and its negative with respect to the target.
-    ///
-    /// # Errors
-    /// `Shape` if the shapes differ: a loss that broadcasts is more often a mistake than meant.
-    ///
-    /// # Example
-    /// ```
-    /// use pullback::Tensor;
-    /// let x = Tensor::from([1.0, 2.0]);
-    /// assert_eq!(x.mse_loss(&Tensor::from([0.0, 0.0]))?.item::<f64>()?, 2.5);
-    /// # Ok::<(), pullback::Error>(())
-    /// ```
-    fn mse_loss(&self, target: &Tensor) -> Result<Tensor> = mse_mean { samples: mse_samples, errors: mse_errors };
-
-    /// [`mse_loss`](Tensor::mse_loss) with another reduction than the mean.
-    ///
-    /// # Shapes
-    /// Both tensors have one shape; the result is `[]`, or has that shape for [`Reduction::None`].
-    ///
-    /// # Dtypes
-    /// Floats, promoted; integers become `f32`.
-    ///
-    /// # Derivative
-    /// `2 (x - target)` per element, and its negative with respect to the target.
-    ///
-    /// # Errors
-    /// `Shape` if the shapes differ.
-    ///
-    /// # Example
-    /// ```
-    /// use pullback::{Reduction, Tensor};
-    /// let x = Tensor::from([1.0, 2.0]);
-    /// assert_eq!(x.mse_loss_with(&Tensor::from([0.0, 0.0]), Reduction::Sum)?.item::<f64>()?, 5.0);
-    /// # Ok::<(), pullback::Error>(())
-    /// ```
-    fn mse_loss_with(&self, target: &Tensor, reduction: Reduction) -> Result<Tensor> = mse {
-        samples: mse_with_samples, errors: mse_errors
     };
 }
 
@@ -412,24 +364,8 @@ impl Discrete for Classes {
     }
 }
 
-fn mse_mean(x: &Tensor, target: &Tensor) -> Result<Tensor> {
-    Reduction::Mean.of(&squared_errors("mse_loss", x, target)?)
-}
-
-fn mse(x: &Tensor, target: &Tensor, reduction: Reduction) -> Result<Tensor> {
-    reduction.of(&squared_errors("mse_loss_with", x, target)?)
-}
-
-fn squared_errors(op: &str, x: &Tensor, target: &Tensor) -> Result<Tensor> {
-    if x.shape() != target.shape() {
-        bail!(Shape, "{op}: expected a target of the shape of {}, got {}", x.ty(), target.ty(); help = "expand one of \
-            them first if broadcasting is meant");
-    }
-    to_float(x)?.sub(to_float(target)?)?.square()
-}
-
 /// The reference of a reduction.
-fn naive_reduction(losses: Naive, reduction: Reduction) -> Vec<Naive> {
+pub(super) fn naive_reduction(losses: Naive, reduction: Reduction) -> Vec<Naive> {
     let sum: f64 = losses.data.iter().sum();
     let total = |v: f64| Naive { shape: vec![], data: vec![v] };
     vec![match reduction {
@@ -606,42 +542,4 @@ fn nll_errors() -> Vec<ErrorSample> {
         move || x.nll_loss(&Tensor::from([0.0, 1.0])),
     ));
     errors
-}
-
-fn pair_samples(loss: Loss, reductions: &[Reduction]) -> Vec<Sample> {
-    let mut samples = Vec::new();
-    for &reduction in reductions {
-        for shape in [&[2usize, 3][..], &[4], &[], &[0]] {
-            if reduction == Reduction::Mean && shape == [0] {
-                continue;
-            }
-            let inputs = [sample_tensor(shape, -1.0, 1.0, 1), sample_tensor(shape, -1.0, 1.0, 2)];
-            samples.push(
-                Sample::one(format!("{shape:?} {reduction:?}"), inputs, move |x| loss(&x[0], &x[1], reduction))
-                    .reference(move |x| {
-                        let data = x[0].data.iter().zip(&x[1].data).map(|(a, b)| (a - b).powi(2)).collect();
-                        naive_reduction(Naive { shape: x[0].shape.clone(), data }, reduction)
-                    }),
-            );
-        }
-    }
-    samples
-}
-
-fn mse_samples() -> Vec<Sample> {
-    pair_samples(|x, t, _| x.mse_loss(t), &[Reduction::Mean])
-}
-
-fn mse_with_samples() -> Vec<Sample> {
-    pair_samples(Tensor::mse_loss_with, &OTHERS)
-}
-
-fn mse_errors() -> Vec<ErrorSample> {
-    let x = sample_tensor(&[2, 1], 0.0, 1.0, 1);
-    vec![ErrorSample::new(
-        "shape",
-        ErrorKind::Shape,
-        "expected a target of the shape of f64[2,1], got f64[2]",
-        move || x.mse_loss(&Tensor::from([0.0, 1.0])),
-    )]
 }

@@ -9,10 +9,12 @@ mod diag;
 mod discrete;
 mod extremes;
 pub(crate) mod family;
+mod fill;
 mod index;
 mod join;
 mod loss;
 mod matmul;
+mod modulo;
 mod moments;
 mod pairwise;
 mod power;
@@ -20,6 +22,7 @@ mod prod;
 mod reduce;
 mod reduction;
 pub(crate) mod region;
+mod regression;
 mod scan;
 pub(crate) mod shape;
 mod softmax;
@@ -41,17 +44,20 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     compare::OPS,
     diag::OPS,
     extremes::OPS,
+    fill::OPS,
     index::elements::OPS,
     index::slices::OPS,
     join::OPS,
     loss::OPS,
     matmul::OPS,
+    modulo::OPS,
     moments::OPS,
     pairwise::OPS,
     power::OPS,
     prod::OPS,
     reduce::OPS,
     region::OPS,
+    regression::OPS,
     scan::OPS,
     shape::reorder::OPS,
     shape::repeat::OPS,
@@ -63,8 +69,12 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     unary::activation::OPS,
     unary::activation::WITH_PARAMETERS,
     unary::exponential::OPS,
+    unary::gated::CLAMPED,
+    unary::gated::OPS,
     unary::rounding::OPS,
     unary::sign::OPS,
+    unary::special::OPS,
+    unary::special::WITH_PARAMETERS,
     unary::trigonometric::OPS,
 ];
 

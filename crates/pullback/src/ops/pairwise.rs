@@ -7,6 +7,7 @@ use crate::array::Array;
 use crate::dtype::{Element, dispatch};
 use crate::kernels::map;
 use crate::kernels::math::Float;
+use crate::kernels::reduce::is_nan;
 use crate::tensor::Operand;
 use crate::{ErrorKind, Result, Tensor};
 
@@ -80,6 +81,29 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn logaddexp(&self, rhs: impl Operand) -> Result<Tensor> = logaddexp { samples: logaddexp_samples, errors: pair_errors, kinks: logaddexp_kinks };
+
+    /// `x·log(y)`, elementwise, and 0 where `x` is 0, unless `y` is NaN.
+    ///
+    /// # Shapes
+    /// Both operands broadcast against each other.
+    ///
+    /// # Dtypes
+    /// Floats, promoted by the table of [`DType`](crate::DType); integers and bools become `f32`.
+    ///
+    /// # Derivative
+    /// `log(y)` with respect to the left operand, `x/y` with respect to the right one; both are 0 where `x` and `y`
+    /// are 0.
+    ///
+    /// # Errors
+    /// `Shape` if the shapes do not broadcast.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::Tensor;
+    /// assert_eq!(Tensor::from([0.0, 2.0]).xlogy(&Tensor::from([0.0, 1.0]))?.to_vec::<f64>()?, [0.0, 0.0]);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    fn xlogy(&self, rhs: impl Operand) -> Result<Tensor> = xlogy { samples: xlogy_samples, errors: pair_errors, kinks: xlogy_kinks };
 }
 
 /// Applies a function of two floats.
@@ -174,6 +198,37 @@ impl Binary for LogAddExp {
     }
 }
 
+struct Xlogy;
+
+fn xlogy(a: &Tensor, rhs: impl Operand) -> Result<Tensor> {
+    pair::<Xlogy>(a, rhs)
+}
+
+impl Binary for Xlogy {
+    const NAME: &'static str = "xlogy";
+    fn kernel(a: &Array, b: &Array, shape: &[usize]) -> Result<Array> {
+        dispatch!(a.dtype(), "xlogy", float, T => Ok(map::zip::<T, T, T>(a, b, shape, #[inline(always)] |x, y| {
+            // Of a y that is NaN, the product is NaN in any case.
+            let y = if x == T::ZERO && !is_nan(y) { T::ONE } else { y };
+            x * Float::log(y)
+        })))
+    }
+    fn reads(_: (bool, bool)) -> Reads {
+        Reads { lhs: true, rhs: true, output: false }
+    }
+    fn left(d: &Tensor, values: Operands<'_>) -> Result<Tensor> {
+        mul_owned(safe_denominator(values)?.log()?, d.clone())
+    }
+    fn right(d: &Tensor, values: Operands<'_>) -> Result<Tensor> {
+        mul_owned(values.lhs().div(safe_denominator(values)?)?, d.clone())
+    }
+}
+
+/// The right operand, and 1 where both are 0.
+fn safe_denominator(values: Operands<'_>) -> Result<Tensor> {
+    values.lhs().eq(0)?.logical_and(values.rhs().eq(0)?)?.where_(1, values.rhs())
+}
+
 /// `a - b`, and 0 for equal infinities.
 fn difference(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     let same = binary::<SameInfinity>(a, b)?;
@@ -233,6 +288,18 @@ fn logaddexp_kinks() -> Vec<Kink> {
     vec![Kink::new("infinities", x, [0.5, 0.5, 0.0], |x| {
         x.logaddexp(Tensor::from([f64::NEG_INFINITY, f64::INFINITY, 0.0]))
     })]
+}
+
+fn xlogy_samples() -> Vec<Sample> {
+    binary_samples((0.5, 2.0), |a, b| a.xlogy(b), |a, b| a * b.ln())
+}
+
+fn xlogy_kinks() -> Vec<Kink> {
+    vec![
+        Kink::new("left, both 0", Tensor::from([0.0]), [0.0], |x| x.xlogy(0.0)),
+        Kink::new("right, both 0", Tensor::from([0.0]), [0.0], |y| Tensor::from([0.0]).xlogy(y)),
+        Kink::new("right, left 0", Tensor::from([2.0]), [0.0], |y| Tensor::from([0.0]).xlogy(y)),
+    ]
 }
 
 fn pair_errors() -> Vec<ErrorSample> {

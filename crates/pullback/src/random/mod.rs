@@ -29,6 +29,8 @@
 //! | `Different` | gives lane `k` the part `k` of a draw of shape `[lanes] + s` |
 //! | `Same` | gives every lane the same numbers |
 //!
+//! The numbers do not depend on the [`chunk_size`](crate::Vmap::chunk_size).
+//!
 //! Nested `vmap`s are each asked: a draw has one more dimension for every one that says `Different`, the outermost
 //! first, and one that says `Error` refuses. It makes no difference whether an input is batched.
 //!
@@ -56,8 +58,8 @@ use crate::error::bail;
 use crate::function::Randomness;
 use crate::interp::level::{active_batches, forbids_randomness};
 use crate::interp::{LevelKind, batch, watch};
-use crate::kernels::random as kernel;
-use crate::shape::Shape;
+use crate::kernels::random::{self as kernel, Runs};
+use crate::shape::{Shape, numel};
 use crate::tensor::checked_numel;
 use crate::{DType, Result, Tensor};
 
@@ -277,31 +279,35 @@ draws! {
     fn dropout(x: &Tensor, p: f64);
 }
 
-/// A draw of `shape` for every lane: `make` gets the shape with the lanes in front.
-fn draw(op: &str, shape: &[usize], make: impl FnOnce(&[usize]) -> Result<Array>) -> Result<Tensor> {
-    let mut full = Shape::new();
-    let mut own_numbers = Vec::new();
+/// A draw of `shape` for every lane: `make` gets the shape with the lanes in front, and which elements these are of a
+/// draw for all lanes, so that a `vmap` in parts draws what it would draw at once.
+fn draw(op: &str, shape: &[usize], make: impl FnOnce(&[usize], &Runs) -> Result<Array>) -> Result<Tensor> {
     if let Some(level) = forbids_randomness() {
         let (id, LevelKind::Batch { size, .. }) = (level.id, level.kind) else { unreachable!("a batch level") };
+        let size = level.part.map_or(size, |p| p.of);
         bail!(Randomness, "{op}: random numbers are drawn inside a `vmap` ({size} lanes, level {id}) that does not \
             say whether its lanes share them"; help = "give it `.randomness(Randomness::Different)` for numbers \
             of their own, or `.randomness(Randomness::Same)` for shared ones");
     }
+    // The shape of a draw for all lanes, that of this one, and the levels that its dims in front belong to.
+    let (mut all, mut own) = (Shape::new(), Shape::new());
+    let (mut ranges, mut levels) = (Vec::new(), Vec::new());
     for level in active_batches() {
-        let LevelKind::Batch { size, randomness } = level.kind else { continue };
-        match randomness {
-            Randomness::Different => {
-                full.push(size);
-                own_numbers.push(level);
-            }
-            Randomness::Same | Randomness::Error => {}
+        let LevelKind::Batch { size, randomness: Randomness::Different } = level.kind else { continue };
+        let (first, of) = level.part.map_or((0, size), |p| (p.first, p.of));
+        all.push(of);
+        ranges.push((first, size, of));
+        if !level.part.is_some_and(|p| p.in_loop) {
+            own.push(size);
+            levels.push(level);
         }
     }
-    full.extend_from_slice(shape);
-    checked_numel(op, &full)?;
-    let mut t = Tensor::from(make(&full)?);
+    all.extend_from_slice(shape);
+    own.extend_from_slice(shape);
+    checked_numel(op, &all)?;
+    let mut t = Tensor::from(make(&own, &Runs::of(&ranges, numel(shape)))?);
     // Older levels hold the outer dimensions.
-    for level in &own_numbers {
+    for level in &levels {
         t = batch::wrap(level, t, 0);
     }
     watch::made_here(&t);
@@ -318,12 +324,12 @@ fn check_float(op: &str, dtype: DType) -> Result<()> {
 
 fn uniform(key: Key, shape: &[usize], dtype: DType) -> Result<Tensor> {
     check_float("uniform", dtype)?;
-    draw("uniform", shape, |shape| kernel::uniform(shape, dtype, key.key, key.stream))
+    draw("uniform", shape, |shape, runs| kernel::uniform(shape, runs, dtype, key.key, key.stream))
 }
 
 fn normal(key: Key, shape: &[usize], dtype: DType) -> Result<Tensor> {
     check_float("normal", dtype)?;
-    draw("normal", shape, |shape| kernel::normal(shape, dtype, key.key, key.stream))
+    draw("normal", shape, |shape, runs| kernel::normal(shape, runs, dtype, key.key, key.stream))
 }
 
 fn randint(key: Key, low: i64, high: i64, shape: &[usize], dtype: DType) -> Result<Tensor> {
@@ -339,7 +345,7 @@ fn randint(key: Key, low: i64, high: i64, shape: &[usize], dtype: DType) -> Resu
     if low < min || high - 1 > max {
         bail!(Value, "randint: expected integers that fit {dtype}, got the range {low}..{high}");
     }
-    draw("randint", shape, |shape| kernel::integers(shape, low, high, dtype, key.key, key.stream))
+    draw("randint", shape, |shape, runs| kernel::integers(shape, runs, low, high, dtype, key.key, key.stream))
 }
 
 /// An error unless `p` is a probability.
@@ -352,11 +358,11 @@ fn check_probability(op: &str, p: f64) -> Result<()> {
 
 fn bernoulli(key: Key, p: f64, shape: &[usize]) -> Result<Tensor> {
     check_probability("bernoulli", p)?;
-    draw("bernoulli", shape, |shape| Ok(kernel::bernoulli(shape, p, key.key, key.stream)))
+    draw("bernoulli", shape, |shape, runs| Ok(kernel::bernoulli(shape, runs, p, key.key, key.stream)))
 }
 
 fn permutation(key: Key, n: usize) -> Result<Tensor> {
-    draw("permutation", &[n], |shape| Ok(kernel::permutations(shape, key.key, key.stream)))
+    draw("permutation", &[n], |shape, runs| Ok(kernel::permutations(shape, runs, key.key, key.stream)))
 }
 
 fn dropout(key: Key, x: &Tensor, p: f64) -> Result<Tensor> {
@@ -365,7 +371,8 @@ fn dropout(key: Key, x: &Tensor, p: f64) -> Result<Tensor> {
     if !dtype.is_float() {
         bail!(Dtype, "dropout: expected floats, got {}", x.ty(); help = "convert with `to_dtype`");
     }
-    let kept = draw("dropout", x.shape(), |shape| Ok(kernel::bernoulli(shape, 1.0 - p, key.key, key.stream)))?;
+    let kept =
+        draw("dropout", x.shape(), |shape, runs| Ok(kernel::bernoulli(shape, runs, 1.0 - p, key.key, key.stream)))?;
     if p == 1.0 {
         // The scale has no value; every element is dropped.
         return kept.where_(x, 0.0);

@@ -6,12 +6,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::close::{Outcome, all_same, fail, values};
 use super::gradcheck::{GradCheck, quietly};
 use super::jacobian::Mode;
-use super::properties::{Part, properties};
+use super::limits::{Limits, second_order_is_refused};
+use super::properties::{Part, f32_values_agree, properties, refusal_of_f32};
 use super::table::Sample;
 use crate::error::bail;
-use crate::function::probe::{saved_values, written_rules};
+use crate::function::probe::{Rules, rules, saved_values};
 use crate::tree::{leaves, path_of, try_map};
-use crate::{DType, ErrorKind, Function, Randomness, Result, Tensor, Tree, Vmap, grad, jvp, stack};
+use crate::{DType, ErrorKind, Function, Randomness, Result, Tensor, Tree, Vmap, stack};
 
 /// What [`check_function`], [`gradcheck`](super::gradcheck) or [`gradgradcheck`](super::gradgradcheck) found: one line per property.
 ///
@@ -90,19 +91,19 @@ impl fmt::Display for Report {
 /// every set of batched inputs, alone and nested with derivatives.
 ///
 /// Also that `setup_context` is pure, and that lanes share random numbers as the policy of the `vmap` says. Second
-/// derivatives of a function that is differentiable once must be errors. Findings name the method, and show the
+/// derivatives of a function that is differentiable once, or whose rules work on slices, must be errors. If it has a rule on
+/// slices for one mode only, what needs the other mode is skipped. Findings name the method, and show the
 /// Jacobians by differences and by the rule next to each other.
 ///
 /// Inputs of dtype `f64` are differentiated, the others held fixed. Choose a point away from kinks, where the function
 /// also exists a few percent further on (lanes are made by varying the inputs slightly).
 ///
-/// The same inputs in `f32` must give the same in `f32`. A function that refuses them with an error of kind `Dtype`, as
-/// one that reads its inputs with `to_vec::<f64>()` does, is taken to be for `f64` only; the report then lists
-/// `f32_agrees_with_f64` as skipped.
+/// The same inputs in `f32` must give the same in `f32`. A function of which `forward`, `backward` or `jvp` refuses
+/// them with an error of kind `Dtype`, as one that reads its inputs with `to_vec::<f64>()` does, is taken to be for
+/// `f64` only; the report then lists `f32_agrees_with_f64` as skipped, and says which method refused.
 ///
 /// # Errors
-/// `Dtype` if there is no `f64` input; whatever the function reports at `inputs`. Violations are not errors but lines of
-/// the [`Report`].
+/// As [`gradcheck`](super::gradcheck). Violations are not errors but lines of the [`Report`].
 ///
 /// # Example
 /// ```
@@ -134,10 +135,10 @@ pub fn check_function<F: Function>(function: &F, inputs: &F::Inputs) -> Result<R
     let own = function.clone();
     let sample = sample_of("check_function", move |x: &F::Inputs| own.apply(x), inputs)?;
     let (mut lines, mut skipped) = (Vec::new(), Vec::new());
-    let refusal = refusal_of_f32(function, inputs);
+    let refusal = refusal_of_f32(&sample);
     let name = function.name();
-    let written = catch_unwind(AssertUnwindSafe(|| written_rules(function, inputs))).ok().and_then(Result::ok);
-    let place = |property: &str, found: String| match rule_of(property, &found, written) {
+    let known = catch_unwind(AssertUnwindSafe(|| rules(function, inputs))).ok().and_then(Result::ok);
+    let place = |property: &str, found: String| match rule_of(property, &found, known) {
         Some(rule) if !found.contains("of function `") => format!("`{rule}` of function `{name}`: {found}"),
         _ => found,
     };
@@ -145,16 +146,24 @@ pub fn check_function<F: Function>(function: &F, inputs: &F::Inputs) -> Result<R
     let (draws, honoured) = randomness(&sample);
     lines.push(("randomness_is_honoured", honoured));
     let small = sample.inputs.iter().map(Tensor::numel).sum::<usize>() <= 64;
-    let backward = quietly(|| GradCheck::new().fast(!small).check(&Part::of(&sample)?, Mode::Reverse, "reverse mode"));
-    lines.push(("vjp_matches_differences", backward));
-    let once = function.once_differentiable();
-    if once {
+    let limits = Limits::of(function, &sample, known);
+    let check = || GradCheck::new().fast(!small).check(&Part::of(&sample)?, Mode::Reverse, "reverse mode");
+    match limits.mode_missing(Mode::Reverse) {
+        Some(reason) => skipped.push(("vjp_matches_differences", reason.into())),
+        None => lines.push(("vjp_matches_differences", quietly(check))),
+    }
+    if limits.once.is_some() {
         lines.push(("second_order_is_refused", quietly(|| second_order_is_refused(&sample))));
     }
     for p in properties().iter().filter(|p| !p.mixed_dtypes) {
         match &refusal {
-            Some(reason) if p.name == "f32_agrees_with_f64" => skipped.push((p.name, reason.clone())),
-            _ if once && HIGHER.contains(&p.name) => skipped.push((p.name, "it is differentiable once".into())),
+            Some(refusal) if p.name == "f32_agrees_with_f64" => {
+                match (!refusal.in_forward).then(|| quietly(|| f32_values_agree(&sample))).flatten() {
+                    Some(found) => lines.push((p.name, Some(found))),
+                    None => skipped.push((p.name, refusal.reason.clone())),
+                }
+            }
+            _ if limits.excludes(p).is_some() => skipped.extend(limits.excludes(p).map(|reason| (p.name, reason))),
             _ if draws && p.batching => skipped.push((p.name, "it draws random numbers".into())),
             _ => {
                 let mut found = p.check(&sample).err();
@@ -171,12 +180,9 @@ pub fn check_function<F: Function>(function: &F, inputs: &F::Inputs) -> Result<R
     Ok(Report { function: format!("function `{name}`"), lines, skipped })
 }
 
-/// Properties of second and third derivatives.
-const HIGHER: [&str; 4] = ["second_order", "third_order", "vmap_of_second_order", "grad_of_vmap_of_grad"];
-
-/// Which method a finding is about, where its text does not say; `written` tells which of `backward` and `jvp` exist.
-fn rule_of(property: &str, found: &str, written: Option<(bool, bool)>) -> Option<&'static str> {
-    let (backward, jvp) = written?;
+/// Which method a finding is about, where its text does not say.
+fn rule_of(property: &str, found: &str, known: Option<Rules>) -> Option<&'static str> {
+    let Rules { backward, jvp, .. } = known?;
     // The rule that serves a mode, which may be the other one transposed.
     let reverse = if backward { "backward" } else { "jvp" };
     let forward = if jvp { "jvp" } else { "backward" };
@@ -239,50 +245,7 @@ fn randomness(sample: &Sample) -> (bool, Option<String>) {
     (draws, if draws { quietly(check) } else { None })
 }
 
-/// Fails unless every second derivative is an error that says so.
-fn second_order_is_refused(sample: &Sample) -> Outcome {
-    let part = Part::of(sample)?;
-    let x = part.pick(&sample.inputs);
-    let v = part.tangents(3)?;
-    let square = |x: &Vec<Tensor>| -> Result<Tensor> {
-        let mut total = Tensor::from(0.0);
-        for y in part.eval(&sample.inputs, x)? {
-            total = total.add(y.mul(&y)?.sum()?.to_dtype(DType::F64)?)?;
-        }
-        Ok(total)
-    };
-    let slope = |x: &Vec<Tensor>| -> Result<Tensor> {
-        let mut total = Tensor::from(0.0);
-        for g in grad(square)(x)? {
-            total = total.add(g.sum()?)?;
-        }
-        Ok(total)
-    };
-    let found = [
-        ("reverse over reverse", grad(slope)(&x).map(drop)),
-        ("forward over reverse", jvp(slope, &x, &v).map(drop)),
-        ("reverse over forward", grad(|x: &Vec<Tensor>| Ok(jvp(square, x, &v)?.1))(&x).map(drop)),
-    ];
-    for (nesting, result) in found {
-        match result {
-            Err(e) if e.kind() == ErrorKind::NotDifferentiable => {}
-            Err(e) => fail!("{nesting}: expected an error of kind NotDifferentiable, got {e}"),
-            Ok(()) => fail!("{nesting}: expected an error of kind NotDifferentiable, got a value"),
-        }
-    }
-    Ok(())
-}
-
-/// What `function` says if it does not take `inputs` in `f32` because of their dtype.
-fn refusal_of_f32<F: Function>(function: &F, inputs: &F::Inputs) -> Option<String> {
-    let single = try_map(inputs, &mut |t| if t.dtype() == DType::F64 { t.to_dtype(DType::F32) } else { Ok(t.clone()) });
-    let single = single.ok()?;
-    // A panic is left to the properties, which report it.
-    let refusal = catch_unwind(AssertUnwindSafe(|| function.apply(&single))).ok()?.err()?;
-    refusal.is_dtype().then(|| refusal.to_string())
-}
-
-/// Calls of `f` with trees like `inputs` as a sample.
+/// Calls of `f` with trees like `inputs` as a sample, if there is anything to check in it.
 pub(super) fn sample_of<A: Tree, O: Tree>(
     name: &str,
     f: impl Fn(&A) -> Result<O> + Send + Sync + 'static,
@@ -290,16 +253,24 @@ pub(super) fn sample_of<A: Tree, O: Tree>(
 ) -> Result<Sample> {
     let tensors: Vec<Tensor> = leaves(inputs).into_iter().cloned().collect();
     if !tensors.iter().any(|t| t.dtype() == DType::F64) {
-        match tensors.iter().position(|t| t.dtype().is_float()) {
-            Some(k) => bail!(Dtype, "{name}: expected an f64 tensor among the inputs, got {} at argument{}, which has \
-                too few digits for differences", tensors[k].ty(), path_of(inputs, k); help = "convert the inputs with \
-                `to_dtype`"),
-            None => bail!(
-                Dtype,
-                "{name}: expected an f64 tensor among the inputs, got none, so there is nothing to \
-                differentiate"
-            ),
+        if let Some(k) = tensors.iter().position(|t| t.dtype().is_float()) {
+            bail!(Dtype, "{name}: expected an f64 tensor among the inputs, got {} at argument{}, which has too few \
+                digits for differences", tensors[k].ty(), path_of(inputs, k); help = "convert the inputs with `to_dtype`")
         }
+        let types: Vec<String> = tensors.iter().map(|t| t.ty().to_string()).collect();
+        let got = if types.is_empty() { "no tensors".into() } else { types.join(", ") };
+        bail!(
+            Arity,
+            "{name}: expected an f64 tensor among the inputs, got {got}, so there is nothing to differentiate"
+        );
+    }
+    let without_elements = |tensors: &[Tensor], wanted: &dyn Fn(DType) -> bool| {
+        let types: Vec<_> = tensors.iter().filter(|t| wanted(t.dtype())).map(|t| (t.numel(), t.ty())).collect();
+        let empty = types.iter().all(|(numel, _)| *numel == 0);
+        empty.then(|| types.iter().map(|(_, ty)| ty.to_string()).collect::<Vec<_>>().join(", "))
+    };
+    if let Some(got) = without_elements(&tensors, &|dtype| dtype == DType::F64) {
+        bail!(Value, "{name}: expected an f64 input with elements, got {got}, so there is nothing to compare");
     }
     let template = inputs.clone();
     let call = move |x: &[Tensor]| {
@@ -312,6 +283,9 @@ pub(super) fn sample_of<A: Tree, O: Tree>(
     let outputs: Vec<Tensor> = (sample.call)(&sample.inputs)?;
     if !outputs.iter().any(|t| t.dtype().is_float()) {
         bail!(NotDifferentiable, "{name}: expected a floating output, got none");
+    }
+    if let Some(got) = without_elements(&outputs, &DType::is_float) {
+        bail!(Value, "{name}: expected a floating output with elements, got {got}, so there is nothing to compare");
     }
     Ok(sample)
 }

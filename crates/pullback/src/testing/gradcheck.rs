@@ -5,8 +5,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::close::Outcome;
 use super::function::{Report, sample_of};
 use super::jacobian::{Mode, Tolerance, matches, matches_fast};
+use super::limits::refusal_of_second_order;
 use super::properties::{Part, properties};
 use super::table::Sample;
+use crate::error::bail;
 use crate::{Result, Tree};
 
 /// Options for checking derivatives; [`gradcheck`] and [`gradgradcheck`] are the defaults.
@@ -43,13 +45,13 @@ impl GradCheck {
         GradCheck::default()
     }
 
-    /// The step of the differences.
+    /// The step of the differences, a positive number.
     pub fn eps(mut self, eps: f64) -> GradCheck {
         self.tolerance.eps = eps;
         self
     }
 
-    /// How far an element may be from the difference.
+    /// How far an element may be from the difference; 0 for not at all.
     pub fn atol(mut self, atol: f64) -> GradCheck {
         self.tolerance.atol = atol;
         self
@@ -85,8 +87,11 @@ impl GradCheck {
     /// Inputs of dtype `f64` are differentiated, the others held fixed.
     ///
     /// # Errors
-    /// `Dtype` if there is no `f64` input, `NotDifferentiable` if no output is a float; whatever `f` reports at `x`.
+    /// `Value` for a step that is not positive and finite, a tolerance that is negative or not finite, or if no input
+    /// that is differentiated, or no floating output, has elements; `Arity` if no input is a float, `Dtype` if none of
+    /// them is `f64`, `NotDifferentiable` if no output is a float; whatever `f` reports at `x`.
     pub fn run<A: Tree, O: Tree>(&self, f: impl Fn(&A) -> Result<O> + Send + Sync + 'static, x: &A) -> Result<Report> {
+        self.validate("gradcheck")?;
         let sample = sample_of("gradcheck", f, x)?;
         let mut lines = self.lines(&sample, ["vjp_matches_differences", "jvp_matches_differences"]);
         let wanted = ["repeats_exactly", "vjp_is_transpose_of_jvp", "rules_are_linear", "parts_agree"];
@@ -100,7 +105,8 @@ impl GradCheck {
     }
 
     /// Checks the second derivatives of `f` at `x`: the derivatives of the gradient, in both modes, by the inputs and
-    /// by the cotangents of the outputs.
+    /// by the cotangents of the outputs. A function that refuses all of them, as one that is differentiable once does, fails
+    /// the one property `second_order_exists`.
     ///
     /// # Errors
     /// As [`GradCheck::run`].
@@ -109,7 +115,11 @@ impl GradCheck {
         f: impl Fn(&A) -> Result<O> + Send + Sync + 'static,
         x: &A,
     ) -> Result<Report> {
+        self.validate("gradgradcheck")?;
         let sample = sample_of("gradgradcheck", f, x)?;
+        if let Some(refusal) = refusal_of_second_order(&sample) {
+            return Ok(Report::new("gradgradcheck".into(), vec![("second_order_exists", Some(refusal))]));
+        }
         let mut lines =
             self.lines(&gradient_of(&sample)?, ["vjp_of_vjp_matches_differences", "jvp_of_vjp_matches_differences"]);
         if !self.fast {
@@ -117,6 +127,20 @@ impl GradCheck {
             lines.extend(second.map(|p| (p.name, p.check(&sample).err())));
         }
         Ok(Report::new("gradgradcheck".into(), lines))
+    }
+
+    /// An error if the options allow everything, or nothing.
+    fn validate(&self, name: &str) -> Result<()> {
+        let Tolerance { eps, atol, rtol } = self.tolerance;
+        if !(eps.is_finite() && eps > 0.0) {
+            bail!(Value, "{name}: expected a positive, finite step `eps`, got {eps}");
+        }
+        for (option, value) in [("atol", atol), ("rtol", rtol)] {
+            if !(value.is_finite() && value >= 0.0) {
+                bail!(Value, "{name}: expected a tolerance `{option}` that is finite and not negative, got {value}");
+            }
+        }
+        Ok(())
     }
 
     fn lines(&self, sample: &Sample, names: [&'static str; 2]) -> Vec<(&'static str, Option<String>)> {

@@ -8,6 +8,7 @@ mod function;
 mod gradcheck;
 mod jacobian;
 mod lanes;
+mod limits;
 mod numeric;
 mod properties;
 

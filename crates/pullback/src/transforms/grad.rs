@@ -1,5 +1,6 @@
 //! Gradients of scalar functions.
 
+use super::options::{All, And, Argnums, HasAux, NoAux, Only, Options, Selected, builder, forms};
 use super::vjp::{gradients, record};
 use crate::error::{Context as _, bail};
 use crate::{Result, Tensor, Tree};
@@ -8,7 +9,7 @@ use crate::{Result, Tensor, Tree};
 /// by, shaped like them.
 ///
 /// `f` must return a 0-d floating tensor. Its argument is a tree; every tensor in it is differentiated, so integer
-/// tensors belong into the closure, or use [`Grad::argnums`].
+/// tensors belong into the closure, or use [`Grad::argnums`]. [`Grad`] has options.
 ///
 /// # Errors
 /// `NotScalar` if the result is not 0-d; `NotDifferentiable` for integer arguments or results; whatever `f` reports.
@@ -27,7 +28,7 @@ use crate::{Result, Tensor, Tree};
 /// # Ok::<(), pullback::Error>(())
 /// ```
 pub fn grad<A: Tree, F: Fn(&A) -> Result<Tensor>>(f: F) -> impl Fn(&A) -> Result<A> {
-    move |x| Ok(run("grad", |x| Ok((f(x)?, ())), x)?.2)
+    move |x| Ok(scalar(|x| Ok((f(x)?, ())), x).context(|| "grad".into())?.1)
 }
 
 /// The value of a scalar function and its gradient, as `(value, gradient)`. See [`grad`].
@@ -40,120 +41,62 @@ pub fn grad<A: Tree, F: Fn(&A) -> Result<Tensor>>(f: F) -> impl Fn(&A) -> Result
 /// ```
 pub fn value_and_grad<A: Tree, F: Fn(&A) -> Result<Tensor>>(f: F) -> impl Fn(&A) -> Result<(Tensor, A)> {
     move |x| {
-        let (value, (), gradient) = run("value_and_grad", |x| Ok((f(x)?, ())), x)?;
+        let (value, gradient, ()) = scalar(|x| Ok((f(x)?, ())), x).context(|| "value_and_grad".into())?;
         Ok((value, gradient))
     }
 }
 
-/// The value, the auxiliary data and the gradient.
-fn run<A: Tree, X: Tree>(name: &str, f: impl FnOnce(&A) -> Result<(Tensor, X)>, x: &A) -> Result<(Tensor, X, A)> {
-    let run = || {
-        let recorded = record(f, x)?;
-        let (value, aux) = recorded.value;
-        let ty = value.ty();
-        if !ty.shape.is_empty() {
-            bail!(NotScalar, "the function must return a scalar, got {ty}"; help = "sum it, select one element, or use \
-                `vjp` or `jacrev`");
-        }
-        if !ty.dtype.is_float() {
-            bail!(NotDifferentiable, "the function must return a floating-point scalar, got {ty}"; help = "convert it \
-                with `to_dtype` before differentiating");
-        }
-        let mut roots = Vec::new();
-        // The edges of auxiliary data are dropped here: it is not differentiated at this level.
-        if let Some(edge) = recorded.edges.into_iter().next().flatten() {
-            roots.push((edge, Tensor::ones(&[], ty.dtype)?));
-        }
-        Ok((value, aux, gradients::<A>(&recorded.arguments, roots)?))
-    };
-    run().context(|| name.into())
+/// The value, the gradient and the auxiliary data.
+pub(super) fn scalar<A: Tree, X: Tree>(f: impl FnOnce(&A) -> Result<(Tensor, X)>, x: &A) -> Result<(Tensor, A, X)> {
+    let recorded = record(f, x)?;
+    let (value, aux) = recorded.value;
+    let ty = value.ty();
+    if !ty.shape.is_empty() {
+        bail!(NotScalar, "the function must return a scalar, got {ty}"; help = "sum it, select one element, or use \
+            `vjp` or `jacrev`");
+    }
+    if !ty.dtype.is_float() {
+        bail!(NotDifferentiable, "the function must return a floating-point scalar, got {ty}"; help = "convert it \
+            with `to_dtype` before differentiating");
+    }
+    let mut roots = Vec::new();
+    // The edges of auxiliary data are dropped here: it is not differentiated at this level.
+    if let Some(edge) = recorded.edges.into_iter().next().flatten() {
+        roots.push((edge, Tensor::ones(&[], ty.dtype)?));
+    }
+    Ok((value, gradients::<A>(&recorded.arguments, roots)?, aux))
 }
 
-/// Options for [`grad`].
-///
-/// ```
-/// use pullback::{Grad, Tensor};
-/// let loss = |(w, x, class): &(Tensor, Tensor, Tensor)| w.mul(x)?.sum()?.add(&class.to_dtype(w.dtype())?);
-/// let args = (Tensor::from([1.0, 2.0]), Tensor::from([3.0, 4.0]), Tensor::from(1i64));
-/// let dw = Grad::new().argnums::<0>().of(loss)(&args)?;
-/// assert_eq!(dw.to_vec::<f64>()?, [3.0, 4.0]);
-/// # Ok::<(), pullback::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Grad<S = All>(S);
+builder! {
+    /// Options for [`grad`] and [`value_and_grad`].
+    ///
+    /// ```
+    /// use pullback::{Grad, Tensor};
+    /// let loss = |(w, x, class): &(Tensor, Tensor, Tensor)| w.mul(x)?.sum()?.add(&class.to_dtype(w.dtype())?);
+    /// let args = (Tensor::from([1.0, 2.0]), Tensor::from([3.0, 4.0]), Tensor::from(1i64));
+    /// let dw = Grad::new().argnums::<0>().of(loss)(&args)?;
+    /// assert_eq!(dw.to_vec::<f64>()?, [3.0, 4.0]);
+    ///
+    /// let with_norm = |w: &Tensor| Ok((w.sin()?.sum()?, w.square()?.sum()?));
+    /// let (_, norm) = Grad::new().has_aux().of(with_norm)(&Tensor::from([3.0, 4.0]))?;
+    /// assert_eq!(norm.item::<f64>()?, 25.0);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    Grad {}
+}
 
-/// Selects every argument.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct All;
-
-/// Selects argument number `N` of a tuple.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Only<const N: usize>;
-
-impl Grad {
-    /// No options: the same as [`grad`].
-    pub fn new() -> Grad {
-        Grad(All)
-    }
-
-    /// Differentiates argument number `N` of a tuple only; the others are constants of any dtype.
-    pub fn argnums<const N: usize>(self) -> Grad<Only<N>> {
-        Grad(Only)
-    }
-
-    /// The gradient function. See [`grad`].
-    pub fn of<A: Tree, F: Fn(&A) -> Result<Tensor>>(self, f: F) -> impl Fn(&A) -> Result<A> {
-        grad(f)
+impl<S, X> Grad<S, X> {
+    fn run<A: Tree, Y: Tree>(
+        &self,
+        f: &impl Fn(&A) -> Result<(Tensor, Y)>,
+        x: &A,
+    ) -> Result<(Tensor, Selected<S, A>, Y)>
+    where
+        S: Argnums<A>,
+    {
+        let argnums = &self.0.argnums;
+        scalar(|s: &S::Selected| f(&*argnums.with(x, s)?), &*argnums.selected(x)?)
     }
 }
 
-impl<const N: usize> Grad<Only<N>> {
-    /// The gradient with respect to the selected argument. See [`grad`].
-    pub fn of<A: Argument<N>, F: Fn(&A) -> Result<Tensor>>(self, f: F) -> impl Fn(&A) -> Result<A::Selected> {
-        move |x| Ok(run("grad", |selected: &A::Selected| Ok((f(&x.replaced(selected))?, ())), x.selected())?.2)
-    }
-
-    /// The value and the gradient with respect to the selected argument. See [`value_and_grad`].
-    pub fn value_and<A: Argument<N>, F: Fn(&A) -> Result<Tensor>>(
-        self,
-        f: F,
-    ) -> impl Fn(&A) -> Result<(Tensor, A::Selected)> {
-        move |x| {
-            let f = |selected: &A::Selected| Ok((f(&x.replaced(selected))?, ()));
-            let (value, (), gradient) = run("value_and_grad", f, x.selected())?;
-            Ok((value, gradient))
-        }
-    }
-}
-
-/// A tuple that has an argument number `N`.
-pub trait Argument<const N: usize>: Tree {
-    /// The type of that argument.
-    type Selected: Tree;
-    /// The argument.
-    fn selected(&self) -> &Self::Selected;
-    /// The tuple with another value for the argument.
-    fn replaced(&self, with: &Self::Selected) -> Self;
-}
-
-macro_rules! argument {
-    ($($n:tt of ($($t:ident $k:tt),*): $s:ident;)*) => { $(
-        impl<$($t: Tree),*> Argument<$n> for ($($t,)*) {
-            type Selected = $s;
-            fn selected(&self) -> &$s {
-                &self.$n
-            }
-            fn replaced(&self, with: &$s) -> Self {
-                let mut out = self.clone();
-                out.$n = with.clone();
-                out
-            }
-        }
-    )* };
-}
-argument! {
-    0 of (A 0): A;
-    0 of (A 0, B 1): A; 1 of (A 0, B 1): B;
-    0 of (A 0, B 1, C 2): A; 1 of (A 0, B 1, C 2): B; 2 of (A 0, B 1, C 2): C;
-    0 of (A 0, B 1, C 2, D 3): A; 1 of (A 0, B 1, C 2, D 3): B; 2 of (A 0, B 1, C 2, D 3): C; 3 of (A 0, B 1, C 2, D 3): D;
-}
+forms!(Grad, "grad", "value_and_grad", [] Tensor => Selected<S, A>);

@@ -1,10 +1,11 @@
 //! Forward mode: a function's value, and how it changes along one direction.
 
+use super::options::{All, And, Argnums, HasAux, NoAux, Only, Options, Selected, builder};
 use super::vjp::check_like;
 use crate::error::{Context as _, bail};
 use crate::interp::level::OpenLevel;
 use crate::interp::{LevelKind, check_alive, forward};
-use crate::tree::{leaves, path_of, same_places, try_map};
+use crate::tree::{count, leaves, path_of, same_places, try_map};
 use crate::{Result, Tensor, Tree};
 
 /// The value of `f` at `x`, and the Jacobian times `dx`: how the result changes when `x` changes by `dx`.
@@ -26,15 +27,17 @@ use crate::{Result, Tensor, Tree};
 /// # Ok::<(), pullback::Error>(())
 /// ```
 pub fn jvp<A: Tree, O: Tree>(f: impl FnOnce(&A) -> Result<O>, x: &A, dx: &A) -> Result<(O, O)> {
-    run(f, x, dx).context(|| "jvp".into())
+    push(f, x, dx).and_then(|(value, tangents)| with_tangents(value, tangents)).context(|| "jvp".into())
 }
 
-fn run<A: Tree, O: Tree>(f: impl FnOnce(&A) -> Result<O>, x: &A, dx: &A) -> Result<(O, O)> {
+/// The value of `f`, and the tangent of each of its tensors that depends on the arguments.
+pub(super) fn push<A: Tree, O: Tree>(
+    f: impl FnOnce(&A) -> Result<O>,
+    x: &A,
+    dx: &A,
+) -> Result<(O, std::vec::IntoIter<Option<Tensor>>)> {
     let (primals, tangents) = (leaves(x), leaves(dx));
-    if primals.len() != tangents.len() {
-        bail!(Arity, "expected {} tangents, one for each argument, got {}", primals.len(), tangents.len());
-    }
-    if !same_places(x, dx) {
+    if primals.len() != tangents.len() || !same_places(x, dx) {
         let (want, got) = (x.describe(), dx.describe());
         bail!(Arity, "expected tangents at the places of the arguments, {want}, got {got}");
     }
@@ -59,13 +62,94 @@ fn run<A: Tree, O: Tree>(f: impl FnOnce(&A) -> Result<O>, x: &A, dx: &A) -> Resu
     let value = try_map(&out, &mut |t| {
         check_alive(t, "result")?;
         let (value, tangent) = forward::unwrap(open.level(), t);
-        derivatives.push(match tangent {
-            Some(t) => t,
-            None => Tensor::zeros(value.shape(), value.dtype())?,
-        });
+        derivatives.push(tangent);
         Ok(value)
     })?;
-    let mut derivatives = derivatives.into_iter();
-    let tangent = try_map(&out, &mut |t| Ok(derivatives.next().unwrap_or_else(|| t.clone())))?;
+    Ok((value, derivatives.into_iter()))
+}
+
+/// A value with its tangents; those that are missing are zero.
+fn with_tangents<O: Tree>(value: O, mut tangents: impl Iterator<Item = Option<Tensor>>) -> Result<(O, O)> {
+    let tangent = try_map(&value, &mut |t| match tangents.next().flatten() {
+        Some(tangent) => Ok(tangent),
+        None => Tensor::zeros(t.shape(), t.dtype()),
+    })?;
     Ok((value, tangent))
+}
+
+builder! {
+    /// Options for [`jvp`].
+    ///
+    /// ```
+    /// use pullback::{Jvp, Tensor};
+    /// let f = |(a, b): &(Tensor, Tensor)| a.mul(b);
+    /// let x = (Tensor::from(2.0), Tensor::from(3.0));
+    /// let (y, dy) = Jvp::new().argnums::<1>().of(f)(&x, &Tensor::from(1.0))?;
+    /// assert_eq!((y.item::<f64>()?, dy.item::<f64>()?), (6.0, 2.0));
+    ///
+    /// let constant = Tensor::from(1.0);
+    /// let independent = |_: &Tensor| Ok(constant.clone());
+    /// assert!(Jvp::new().strict(true).of(independent)(&x.0, &x.1).is_err());
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    Jvp {
+        /// Whether a result that does not depend on the selected arguments is an error, instead of having a tangent of
+        /// zeros.
+        strict: bool,
+    }
+}
+
+impl<S, X> Jvp<S, X> {
+    fn run<A: Tree, O: Tree, Y: Tree>(
+        &self,
+        f: impl Fn(&A) -> Result<(O, Y)>,
+        x: &A,
+        dx: &Selected<S, A>,
+    ) -> Result<(O, O, Y)>
+    where
+        S: Argnums<A>,
+    {
+        let argnums = &self.0.argnums;
+        let selected = argnums.selected(x)?;
+        let ((value, aux), tangents) = push(|s: &S::Selected| f(&*argnums.with(x, s)?), &*selected, dx)?;
+        let tangents = tangents.as_slice();
+        let own = count(&value);
+        if self.0.strict
+            && let Some(k) = tangents.iter().take(own).position(Option::is_none)
+        {
+            let (path, ty) = (path_of(&value, k), leaves(&value)[k].ty());
+            bail!(NotDifferentiable, "strict: result{path} ({ty}, number {k}) does not depend on the arguments"; help = "\
+                leave it out, return it as auxiliary data, or do without `strict` to get zeros");
+        }
+        let (value, tangent) = with_tangents(value, tangents.iter().cloned())?;
+        Ok((value, tangent, aux))
+    }
+}
+
+impl<S> Jvp<S, NoAux> {
+    /// The function of the arguments and the tangents of those that are selected, which returns the value and its tangent.
+    /// See [`jvp`].
+    pub fn of<A: Tree, O: Tree, F: Fn(&A) -> Result<O>>(self, f: F) -> impl Fn(&A, &Selected<S, A>) -> Result<(O, O)>
+    where
+        S: Argnums<A>,
+    {
+        move |x, dx| {
+            let (value, tangent, ()) = self.run(|x: &A| Ok((f(x)?, ())), x, dx).context(|| "jvp".into())?;
+            Ok((value, tangent))
+        }
+    }
+}
+
+impl<S> Jvp<S, HasAux> {
+    /// The function of the arguments and the tangents of those that are selected, which returns the value, its tangent,
+    /// and the auxiliary data. See [`jvp`].
+    pub fn of<A: Tree, O: Tree, Y: Tree, F: Fn(&A) -> Result<(O, Y)>>(
+        self,
+        f: F,
+    ) -> impl Fn(&A, &Selected<S, A>) -> Result<(O, O, Y)>
+    where
+        S: Argnums<A>,
+    {
+        move |x, dx| self.run(&f, x, dx).context(|| "jvp".into())
+    }
 }

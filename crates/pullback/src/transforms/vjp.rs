@@ -1,5 +1,6 @@
 //! Reverse mode: a function's value, and the map from cotangents of its results to those of its arguments.
 
+use super::options::{All, And, Argnums, HasAux, NoAux, Only, Options, Selected, builder};
 use crate::error::{Context as _, bail};
 use crate::interp::level::OpenLevel;
 use crate::interp::{LevelKind, check_alive, reverse};
@@ -29,13 +30,10 @@ impl<A: Tree, O: Tree> Pullback<A, O> {
         let given = leaves(cotangents);
         let mut expected = Vec::new();
         O::visit_mapped(&self.results, &mut |r| expected.push(r));
-        if given.len() != expected.len() {
-            bail!(Arity, "expected {} cotangents, one for each result, got {}", expected.len(), given.len());
-        }
         if !has_fixed_structure::<O>() {
             let any = Tensor::from(0.0);
             let like = O::from_mapped(&self.results, &mut |_| any.clone());
-            if !same_places(&like, cotangents) {
+            if given.len() != expected.len() || !same_places(&like, cotangents) {
                 let (want, got) = (like.describe(), cotangents.describe());
                 bail!(Arity, "expected cotangents at the places of the results, {want}, got {got}");
             }
@@ -90,7 +88,7 @@ pub(super) struct Recorded<A: Tree, O: Tree> {
     pub(super) edges: Vec<Option<reverse::Edge>>,
 }
 
-/// Runs `f` on tracers of a new reverse level. `differentiate` selects the leaves of `x` by position.
+/// Runs `f` on tracers of a new reverse level.
 pub(super) fn record<A: Tree, O: Tree>(f: impl FnOnce(&A) -> Result<O>, x: &A) -> Result<Recorded<A, O>> {
     let mut bad = None;
     let mut k = 0;
@@ -105,7 +103,7 @@ pub(super) fn record<A: Tree, O: Tree>(f: impl FnOnce(&A) -> Result<O>, x: &A) -
     if let Some((k, ty)) = bad {
         let path = path_of(x, k);
         bail!(NotDifferentiable, "expected floating-point arguments to differentiate, got {ty} at argument{path}"; help = "\
-            capture integer tensors in a closure, or select the arguments to differentiate with `Grad::new().argnums`");
+            capture integer tensors in a closure, or select the arguments to differentiate with `argnums`");
     }
     let open = OpenLevel::new(LevelKind::Reverse);
     let mut k = 0;
@@ -147,27 +145,89 @@ pub(super) fn record<A: Tree, O: Tree>(f: impl FnOnce(&A) -> Result<O>, x: &A) -
 /// # Ok::<(), pullback::Error>(())
 /// ```
 pub fn vjp<A: Tree, O: Tree>(f: impl FnOnce(&A) -> Result<O>, x: &A) -> Result<(O, Pullback<A, O>)> {
-    let run = || {
-        let Recorded { arguments, value, edges } = record(f, x)?;
-        let mut edges = edges.into_iter();
-        let mut bad = None;
-        let mut k = 0;
-        let results = value.map(&mut |t| {
-            let ty = t.ty();
-            if !ty.dtype.is_float() {
-                bad.get_or_insert((k, ty.clone()));
-            }
-            k += 1;
-            (ty, edges.next().flatten())
-        });
-        if k == 0 {
-            bail!(Arity, "the function must return at least one tensor, got none");
+    let (value, pullback, ()) = run(|x: &A| Ok((f(x)?, ())), x).context(|| "vjp".into())?;
+    Ok((value, pullback))
+}
+
+/// The value, the pullback and the auxiliary data.
+fn run<A: Tree, O: Tree, Y: Tree>(f: impl FnOnce(&A) -> Result<(O, Y)>, x: &A) -> Result<(O, Pullback<A, O>, Y)> {
+    let Recorded { arguments, value: (value, aux), edges } = record(f, x)?;
+    let mut edges = edges.into_iter();
+    let mut bad = None;
+    let mut k = 0;
+    let results = value.map(&mut |t| {
+        let ty = t.ty();
+        if !ty.dtype.is_float() {
+            bad.get_or_insert((k, ty.clone()));
         }
-        if let Some((k, ty)) = bad {
-            bail!(NotDifferentiable, "expected floating-point results, got {ty} at result {k}"; help = "convert \
-                it with `to_dtype`, or leave it out of the result");
+        k += 1;
+        (ty, edges.next().flatten())
+    });
+    if k == 0 {
+        bail!(Arity, "the function must return at least one tensor, got {}", value.describe());
+    }
+    if let Some((k, ty)) = bad {
+        bail!(NotDifferentiable, "expected floating-point results, got {ty} at result{}", path_of(&value, k);
+            help = "convert it with `to_dtype`, leave it out of the result, or return it as auxiliary data");
+    }
+    Ok((value, Pullback { arguments, results }, aux))
+}
+
+builder! {
+    /// Options for [`vjp`].
+    ///
+    /// ```
+    /// use pullback::{Static, Tensor, Vjp};
+    /// let f = |(x, n): &(Tensor, Tensor)| Ok((x.mul(&n.to_dtype(x.dtype())?)?, Static("scaled")));
+    /// let x = (Tensor::from([1.0, 2.0]), Tensor::from(3i64));
+    /// let (y, pull, note) = Vjp::new().argnums::<0>().has_aux().of(f)(&x)?;
+    /// assert_eq!((y.to_vec::<f64>()?, note.0), (vec![3.0, 6.0], "scaled"));
+    /// assert_eq!(pull.call(&Tensor::from([1.0, 0.0]))?.to_vec::<f64>()?, [3.0, 0.0]);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    Vjp {}
+}
+
+impl<S, X> Vjp<S, X> {
+    fn run<A: Tree, O: Tree, Y: Tree>(
+        &self,
+        f: impl Fn(&A) -> Result<(O, Y)>,
+        x: &A,
+    ) -> Result<(O, Pullback<Selected<S, A>, O>, Y)>
+    where
+        S: Argnums<A>,
+    {
+        let argnums = &self.0.argnums;
+        let run = || run(|s: &S::Selected| f(&*argnums.with(x, s)?), &*argnums.selected(x)?);
+        run().context(|| "vjp".into())
+    }
+}
+
+impl<S> Vjp<S, NoAux> {
+    /// The function that returns the value and the pullback to the selected arguments. See [`vjp`].
+    pub fn of<A: Tree, O: Tree, F: Fn(&A) -> Result<O>>(
+        self,
+        f: F,
+    ) -> impl Fn(&A) -> Result<(O, Pullback<Selected<S, A>, O>)>
+    where
+        S: Argnums<A>,
+    {
+        move |x| {
+            let (value, pullback, ()) = self.run(|x: &A| Ok((f(x)?, ())), x)?;
+            Ok((value, pullback))
         }
-        Ok((value, Pullback { arguments, results }))
-    };
-    run().context(|| "vjp".into())
+    }
+}
+
+impl<S> Vjp<S, HasAux> {
+    /// The function that returns the value, the pullback to the selected arguments, and the auxiliary data. See [`vjp`].
+    pub fn of<A: Tree, O: Tree, Y: Tree, F: Fn(&A) -> Result<(O, Y)>>(
+        self,
+        f: F,
+    ) -> impl Fn(&A) -> Result<(O, Pullback<Selected<S, A>, O>, Y)>
+    where
+        S: Argnums<A>,
+    {
+        move |x| self.run(&f, x)
+    }
 }

@@ -281,6 +281,48 @@ fn random_numbers_are_the_same_again() {
 }
 
 #[test]
+fn random_numbers_are_the_same_again_in_chunks_and_loops_of_lanes() {
+    let key = Key::new(4);
+    let noisy = move |x: &Tensor| x.mul(&key.normal(x.shape(), DType::F64)?);
+    let again = checkpoint(noisy);
+    let cube = noise(&[2, 4, 3], 0.4);
+    let chunks = [None, Some(1), Some(2), Some(3)];
+    for (outer, inner) in chunks.iter().flat_map(|&a| chunks.map(|b| (a, b))) {
+        let map = |chunk: Option<usize>, f: &dyn Fn(&Tensor) -> Result<Tensor>, x: &Tensor| {
+            let vmap = Vmap::new().randomness(Randomness::Different);
+            match chunk {
+                Some(n) => vmap.chunk_size(n).of(f)(x),
+                None => vmap.of(f)(x),
+            }
+        };
+        let total = |f: &dyn Fn(&Tensor) -> Result<Tensor>, x: &Tensor| -> Result<Tensor> {
+            map(outer, &|rows| map(inner, &|x| f(x)?.square()?.sum(), rows)?.sum(), x)?.sum()
+        };
+        let outside = |f: &dyn Fn(&Tensor) -> Result<Tensor>| values(&grad(|x: &Tensor| total(f, x))(&cube).unwrap());
+        close(&outside(&again), &outside(&noisy));
+        let between = |f: &dyn Fn(&Tensor) -> Result<Tensor>| {
+            let rows = |rows: &Tensor| grad(|rows: &Tensor| map(inner, &|x| f(x)?.square()?.sum(), rows)?.sum())(rows);
+            values(&map(outer, &rows, &cube).unwrap())
+        };
+        close(&between(&again), &between(&noisy));
+        let inside = |f: &dyn Fn(&Tensor) -> Result<Tensor>| {
+            let row = |x: &Tensor| grad(|x: &Tensor| f(x)?.square()?.sum())(x);
+            values(&map(outer, &|rows| map(inner, &row, rows), &cube).unwrap())
+        };
+        close(&inside(&again), &inside(&noisy));
+        let pulled = |f: &dyn Fn(&Tensor) -> Result<Tensor>| {
+            let (_, pull) = vjp(|x: &Tensor| total(f, x), &cube).unwrap();
+            values(&map(inner, &|g| pull.call(g), &vector(&[1.0, 2.0, 3.0])).unwrap())
+        };
+        close(&pulled(&again), &pulled(&noisy));
+        let twice = |f: &dyn Fn(&Tensor) -> Result<Tensor>| {
+            values(&grad(|x: &Tensor| grad(|x: &Tensor| total(f, x)?.square())(x)?.square()?.sum())(&cube).unwrap())
+        };
+        close(&twice(&again), &twice(&noisy));
+    }
+}
+
+#[test]
 fn a_generator_gives_its_keys_again_and_does_not_move_on() {
     let x = noise(&[4], 0.3);
     let draws = |again: bool| {

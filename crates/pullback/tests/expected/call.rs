@@ -99,8 +99,10 @@ pub fn call(op: &str, parameters: &[&str], inputs: &[Tensor]) -> Result<Vec<Tens
     let out = by_name! {
         unary: detach logical_not trace max min var std prod sum mean any all t squeeze_all sigmoid softplus erf erfc exp exp2
             expm1 log log2 log10 log1p sqrt rsqrt cbrt reciprocal floor ceil round trunc isnan isinf isfinite neg abs sign
-            square relu silu sinc sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh;
-        binary: add sub mul div maximum minimum logical_and logical_or logical_xor eq ne lt le gt ge hypot atan2 logaddexp pow;
+            square relu silu sinc sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh lgamma
+            digamma erfinv i0 i1 i0e i1e gelu gelu_tanh mish softsign hardswish selu
+            log_sigmoid hardsigmoid;
+        binary: add sub mul div maximum minimum logical_and logical_or logical_xor eq ne lt le gt ge hypot atan2 logaddexp pow xlogy fmod remainder;
         dims: max_dims min_dims sum_dims mean_dims prod_dims any_dims all_dims logsumexp;
         "to_dtype" => x.to_dtype(p.dtype(0)),
         "where_" => match first {
@@ -111,6 +113,7 @@ pub fn call(op: &str, parameters: &[&str], inputs: &[Tensor]) -> Result<Vec<Tens
                 _ => x.where_(y, p.float(0)),
             },
         },
+        "polygamma" => x.polygamma(p.size(0) as u32),
         "leaky_relu" => x.leaky_relu(p.float(0)),
         "elu" => x.elu(p.float(0)),
         "diff" => x.diff(p.size(0), p.int(1)),
@@ -138,6 +141,20 @@ pub fn call(op: &str, parameters: &[&str], inputs: &[Tensor]) -> Result<Vec<Tens
         "nll_loss" => x.nll_loss(y),
         "nll_loss_with" => x.nll_loss_with(y, p.reduction(0)),
         "mse_loss" => x.mse_loss(y),
+        "masked_fill" => match first {
+            Some(_) => x.masked_fill(y, p.float(0)),
+            None => x.masked_fill(y, &inputs[2]),
+        },
+        "lerp" => match first {
+            Some(_) => x.lerp(y, p.float(0)),
+            None => x.lerp(y, &inputs[2]),
+        },
+        "nan_to_num" => x.nan_to_num(p.float(0), p.maybe(1), p.maybe(2)),
+        "l1_loss" => x.l1_loss(y, p.reduction(0)),
+        "huber_loss" => x.huber_loss(y, p.float(0), p.reduction(1)),
+        "smooth_l1_loss" => x.smooth_l1_loss(y, p.float(0), p.reduction(1)),
+        "binary_cross_entropy_with_logits" => x.binary_cross_entropy_with_logits(y, p.reduction(0)),
+        "kl_div" => x.kl_div(y, p.flag(0), p.reduction(1)),
         "mse_loss_with" => x.mse_loss_with(y, p.reduction(0)),
         "matmul" => x.matmul(y),
         "dot" => x.dot(y),

@@ -32,6 +32,8 @@ mod contract;
 mod database;
 mod entries;
 mod errors;
+mod lane_types;
+mod lanes_by_hand;
 mod nests;
 mod once;
 mod opaque;
@@ -41,6 +43,7 @@ mod rules;
 mod semantics_f;
 mod semantics_g;
 mod silent;
+mod tensor_rules;
 mod wrong_rules;
 
 use pullback::{Result, Tensor};

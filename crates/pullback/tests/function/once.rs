@@ -1,7 +1,10 @@
 //! Functions whose rules are differentiable once: first derivatives everywhere, and never a wrong second one.
 
+use pullback::function::{Batching, rules};
+use pullback::testing::{GradCheck, check_function};
 use pullback::{
-    Context, Cotangent, ErrorKind, Function, Result, Tangent, Tensor, grad, hessian, jacfwd, jacrev, jvp, vjp, vmap,
+    Context, Cotangent, Dims, ErrorKind, Function, Result, Tangent, Tensor, VmapInfo, grad, hessian, jacfwd, jacrev,
+    jvp, vjp, vmap,
 };
 
 /// x³ with rules on raw data.
@@ -132,5 +135,146 @@ fn what_does_not_depend_on_the_rule_is_not_refused() -> Result<()> {
     near(&grad(|x: &Tensor| grad(cube)(&Tensor::from(3.0))?.mul(x))(&x)?, &[27.0]);
     near(&grad(|x: &Tensor| grad(cube)(x)?.detach()?.mul(x))(&x)?, &[12.0]);
     near(&grad(grad(|x: &Tensor| x.powi(3)?.add(cube(&Tensor::from(3.0))?)))(&x)?, &[12.0]);
+    Ok(())
+}
+
+#[test]
+fn gradgradcheck_says_once_that_second_order_is_refused() -> Result<()> {
+    let x = Tensor::from([0.5, 1.5]);
+    for fast in [false, true] {
+        let report = GradCheck::new().fast(fast).second_order(cube, &x)?;
+        assert_eq!(report.failures().collect::<Vec<_>>(), ["second_order_exists"], "{report}");
+        let found = report.finding("second_order_exists").unwrap();
+        let want = "expected second derivatives, got grad > `backward` of function `RawCube`: the function is differentiable once";
+        assert!(found.starts_with(want), "{found}");
+        assert_eq!(report.to_string().lines().count(), 2, "{report}");
+        GradCheck::new().fast(fast).run(cube, &x)?.into_result()?;
+    }
+    Ok(())
+}
+
+#[test]
+fn a_rule_on_raw_data_without_lanes_gives_nothing() {
+    let none = Tensor::from_slice(&[0.0; 0], &[0, 3]).unwrap();
+    let rows = vmap(|x: &Tensor| grad(|x: &Tensor| RawCube.apply(x)?.sum())(x))(&none).unwrap();
+    assert_eq!(rows.shape(), [0, 3]);
+    let pushed = vmap(|x: &Tensor| Ok(jvp(|x: &Tensor| RawCube.apply(x), x, x)?.1))(&none).unwrap();
+    assert_eq!(pushed.shape(), [0, 3]);
+}
+
+/// `(x, i, w) -> (x·w, i, w summed)` with rules on raw data that do not work on empty slices.
+#[derive(Clone)]
+struct Mixed;
+
+type Three = (Tensor, Tensor, Tensor);
+
+impl Function for Mixed {
+    type Inputs = Three;
+    type Outputs = Three;
+    type Saved = Three;
+    fn forward(&self, (x, i, w): &Three) -> Result<Three> {
+        Ok((x.mul(w)?, i.clone(), w.sum()?))
+    }
+    fn setup_context(&self, ctx: &mut Context<Self>, x: &Three, _: &Three) -> Result<Three> {
+        ctx.mark_non_differentiable(&[2])?;
+        Ok(x.clone())
+    }
+    fn backward(
+        &self,
+        ctx: &Context<Self>,
+        (x, _, w): &Three,
+        (g, _, _): (Cotangent, Cotangent, Cotangent),
+    ) -> Result<(Cotangent, Cotangent, Cotangent)> {
+        let g = g.tensor()?;
+        assert!(x.to_vec::<f64>()?.len() == x.numel() && g.numel() > 0);
+        let dw = if ctx.needs_input_grad().2 { g.mul(x)?.into() } else { Cotangent::not_supplied() };
+        Ok((g.mul(w)?.into(), Cotangent::zero(), dw))
+    }
+    fn jvp(&self, _: &Context<Self>, (_, _, w): &Three, (t, _, _): (Tangent, Tangent, Tangent)) -> Result<Three2> {
+        assert!(w.to_vec::<f64>()?.len() == w.numel() && w.numel() > 0);
+        Ok((t * w, Tangent::zero(), Tangent::zero()))
+    }
+    fn once_differentiable(&self) -> bool {
+        true
+    }
+}
+
+type Three2 = (Tangent, Tangent, Tangent);
+
+#[test]
+fn no_lanes_have_the_types_of_the_inputs_and_outputs() -> Result<()> {
+    let empty = |shape: &[usize]| Tensor::from_slice(&[0.0f64; 0], shape);
+    let (x, w, i) = (empty(&[0, 3])?, Tensor::from([1.0, 2.0, 3.0]), Tensor::from([1i64, 2]));
+    let both = |x: &Tensor, w: &Tensor| {
+        let i = i.clone();
+        grad(move |(x, w): &(Tensor, Tensor)| Mixed.apply(&(x.clone(), i.clone(), w.clone()))?.0.sum())(&(
+            x.clone(),
+            w.clone(),
+        ))
+    };
+    let (dx, dw) = vmap(|x: &Tensor| both(x, &w))(&x)?;
+    assert_eq!([dx.ty().to_string(), dw.ty().to_string()], ["f64[0,3]", "f64[0,3]"]);
+    let push = |x: &Tensor| Ok(jvp(|x: &Tensor| Mixed.apply(&(x.clone(), i.clone(), w.clone())), x, x)?.1);
+    let (dy, _, dz) = vmap(push)(&x)?;
+    assert_eq!([dy.ty().to_string(), dz.ty().to_string()], ["f64[0,3]", "f64[0]"]);
+    // Lanes of no lanes, and no lanes of lanes.
+    for shape in [[0, 2, 3], [2, 0, 3]] {
+        let (dx, dw) = vmap(vmap(|x: &Tensor| both(x, &w)))(&empty(&shape)?)?;
+        assert_eq!([dx.shape(), dw.shape()], [shape, shape]);
+        assert_eq!(vmap(vmap(push))(&empty(&shape)?)?.0.shape(), shape);
+    }
+    // Reverse mode outside of the lanes: every lane contributes to `w`, so nothing does.
+    let total = |w: &Tensor| vmap(|x: &Tensor| Ok(Mixed.apply(&(x.clone(), i.clone(), w.clone()))?.0))(&x)?.sum();
+    near(&grad(total)(&w)?, &[0.0; 3]);
+    Ok(())
+}
+
+/// x³ on raw data in every part, batched by one of the strategies.
+#[derive(Clone)]
+struct AllRaw(Batching);
+
+impl Function for AllRaw {
+    type Inputs = Tensor;
+    type Outputs = Tensor;
+    type Saved = Tensor;
+    fn forward(&self, x: &Tensor) -> Result<Tensor> {
+        on_data(x, &x.mul(0.0)?.add(1.0)?, |x| x.powi(3))
+    }
+    fn setup_context(&self, _: &mut Context<Self>, x: &Tensor, _: &Tensor) -> Result<Tensor> {
+        Ok(x.clone())
+    }
+    fn backward(&self, _: &Context<Self>, x: &Tensor, g: Cotangent) -> Result<Cotangent> {
+        Ok(on_data(x, &g.tensor()?, |x| 3.0 * x * x)?.into())
+    }
+    fn jvp(&self, _: &Context<Self>, x: &Tensor, t: Tangent) -> Result<Tangent> {
+        Ok(on_data(x, &t.tensor()?, |x| 3.0 * x * x)?.into())
+    }
+    fn once_differentiable(&self) -> bool {
+        true
+    }
+    fn vmap(&self, info: &VmapInfo, dim: Dims<Tensor>, x: &Tensor) -> Result<(Tensor, Dims<Tensor>)> {
+        match self.0 {
+            Batching::Loop => rules::per_example(self, info, dim, x),
+            Batching::LeadingDims => rules::leading_dims(self, info, dim, x),
+            Batching::Expand => rules::expand(self, info, dim, x),
+            Batching::Flatten => rules::flatten(self, info, dim, x),
+            _ => rules::elementwise(self, info, dim, x),
+        }
+    }
+}
+
+#[test]
+fn rules_on_raw_data_beside_every_strategy() -> Result<()> {
+    let x = Tensor::from([0.5, 1.5, 2.0]);
+    let strategies = [
+        Batching::Loop,
+        Batching::LeadingDims,
+        Batching::Expand,
+        Batching::Flatten,
+        /* elementwise */ Batching::Refuse,
+    ];
+    for batching in strategies {
+        check_function(&AllRaw(batching), &x)?.into_result()?;
+    }
     Ok(())
 }

@@ -193,10 +193,10 @@ fn vmap_3_lanes_of_another_type() {
 
 #[test]
 fn vmap_4_the_wrong_number_of_outputs() {
-    vmap_says(|_| Ok((vec![], vec![])), "expected 1 outputs as the function returns for one lane, got 0");
+    vmap_says(|_| Ok((vec![], vec![])), "expected 1 outputs, as the function returns for one lane, got 0");
     vmap_says(
         |x| Ok((vec![x.clone(), x.clone()], vec![Some(0), Some(0)])),
-        "expected 1 outputs as the function returns for one lane, got 2",
+        "expected 1 outputs, as the function returns for one lane, got 2",
     );
     vmap_says(|x| Ok((vec![x.clone()], vec![])), "expected one batch dim for each of 1 outputs, got 0");
 }

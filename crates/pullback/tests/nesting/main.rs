@@ -9,6 +9,7 @@ mod confusion;
 mod escapes;
 mod failures;
 mod functions;
+mod general;
 mod modes;
 mod threads;
 

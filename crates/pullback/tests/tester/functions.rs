@@ -491,3 +491,138 @@ fn large_jacobians_are_cut() {
     let text = report.finding("vjp_matches_differences").unwrap();
     assert!(text.lines().count() <= 11 && text.contains("… (24 rows, 12 columns)"), "{text}");
 }
+
+#[test]
+fn gradcheck_refuses_options_that_check_nothing() {
+    let refused = |check: GradCheck, text: &str| {
+        for (name, found) in [
+            ("gradcheck", check.run(|x: &Tensor| x.sin(), &Tensor::from(0.3))),
+            ("gradgradcheck", check.second_order(|x: &Tensor| x.sin(), &Tensor::from(0.3))),
+        ] {
+            let e = found.unwrap_err();
+            assert_eq!((e.kind(), e.to_string()), (ErrorKind::Value, format!("{name}: expected {text}")));
+        }
+    };
+    for (eps, shown) in [(0.0, "0"), (-1e-6, "-0.000001"), (f64::NAN, "NaN"), (f64::INFINITY, "inf")] {
+        refused(GradCheck::new().eps(eps), &format!("a positive, finite step `eps`, got {shown}"));
+    }
+    for (value, shown) in [(-1.0, "-1"), (f64::NAN, "NaN"), (f64::INFINITY, "inf"), (f64::NEG_INFINITY, "-inf")] {
+        let want = |option| format!("a tolerance `{option}` that is finite and not negative, got {shown}");
+        refused(GradCheck::new().atol(value), &want("atol"));
+        refused(GradCheck::new().rtol(value), &want("rtol"));
+    }
+    // No tolerance is a tolerance: the identity is exact in binary steps.
+    let exact = GradCheck::new().eps(0.5).atol(0.0).rtol(0.0);
+    exact.run(|x: &Tensor| x.mul(2.0), &Tensor::from([1.0, 2.0])).unwrap().into_result().unwrap();
+}
+
+/// The identity of any tree, by a function.
+#[derive(Clone)]
+struct Same;
+
+impl Function for Same {
+    type Inputs = Vec<Tensor>;
+    type Outputs = Vec<Tensor>;
+    type Saved = ();
+    fn forward(&self, x: &Vec<Tensor>) -> Result<Vec<Tensor>> {
+        Ok(x.clone())
+    }
+    fn setup_context(&self, _: &mut Context<Self>, _: &Vec<Tensor>, _: &Vec<Tensor>) -> Result<()> {
+        Ok(())
+    }
+    fn backward(&self, _: &Context<Self>, _: &(), g: Cotangents<Vec<Tensor>>) -> Result<Cotangents<Vec<Tensor>>> {
+        Ok(g)
+    }
+}
+
+#[test]
+fn checks_of_nothing_are_errors() {
+    let same = |x: &Vec<Tensor>| Ok(x.clone());
+    let refused = |x: Vec<Tensor>, kind: ErrorKind, text: &str| {
+        let found = [
+            ("gradcheck", gradcheck(same, &x)),
+            ("gradgradcheck", gradgradcheck(same, &x)),
+            ("check_function", check_function(&Same, &x)),
+        ];
+        for (name, found) in found {
+            let e = found.unwrap_err();
+            assert_eq!((e.kind(), e.to_string()), (kind, format!("{name}: expected {text}")));
+        }
+    };
+    let nothing =
+        |got: &str| format!("an f64 tensor among the inputs, got {got}, so there is nothing to differentiate");
+    refused(vec![], ErrorKind::Arity, &nothing("no tensors"));
+    refused(vec![Tensor::from([1i64, 2]), Tensor::from(true)], ErrorKind::Arity, &nothing("i64[2], bool[]"));
+    let empty = Tensor::zeros(&[0, 3], DType::F64).unwrap();
+    let text = "an f64 input with elements, got f64[0,3], so there is nothing to compare";
+    refused(vec![empty.clone(), Tensor::from(3i64)], ErrorKind::Value, text);
+    // One that has elements is enough.
+    assert!(report(&Same, &vec![empty, Tensor::from(1.0)]).is_ok());
+    let e = gradcheck(|x: &Tensor| x.narrow(0, 0, 0), &Tensor::from([1.0])).unwrap_err();
+    let text = "gradcheck: expected a floating output with elements, got f64[0], so there is nothing to compare";
+    assert_eq!((e.kind(), e.to_string()), (ErrorKind::Value, text.into()));
+}
+
+/// Where the square reads its values as `f64`.
+#[derive(Clone)]
+struct Double {
+    backward: bool,
+    jvp: bool,
+    /// A mistake that shows in f32 only.
+    inaccurate: bool,
+}
+
+impl Double {
+    /// 2x, by code for `f64`.
+    fn slope(x: &Tensor, raw: bool) -> Result<Tensor> {
+        if raw { Tensor::from_slice(&x.to_vec::<f64>()?, x.shape())?.mul(2.0) } else { x.mul(2.0) }
+    }
+}
+
+impl Function for Double {
+    type Inputs = Tensor;
+    type Outputs = Tensor;
+    type Saved = Tensor;
+    fn forward(&self, x: &Tensor) -> Result<Tensor> {
+        let y = x.mul(x)?;
+        if self.inaccurate && x.dtype() == DType::F32 { y.mul(1.01) } else { Ok(y) }
+    }
+    fn setup_context(&self, _: &mut Context<Self>, x: &Tensor, _: &Tensor) -> Result<Tensor> {
+        Ok(x.clone())
+    }
+    fn backward(&self, _: &Context<Self>, x: &Tensor, g: Cotangent) -> Result<Cotangent> {
+        Ok(g * Double::slope(x, self.backward)?)
+    }
+    fn jvp(&self, _: &Context<Self>, x: &Tensor, t: Tangent) -> Result<Tangent> {
+        Ok(t * Double::slope(x, self.jvp)?)
+    }
+    fn once_differentiable(&self) -> bool {
+        true
+    }
+    fn vmap(&self, info: &VmapInfo, dim: Dims<Tensor>, x: &Tensor) -> Result<(Tensor, Dims<Tensor>)> {
+        rules::elementwise(self, info, dim, x)
+    }
+}
+
+#[test]
+fn a_rule_that_is_for_f64_only_is_no_mistake() {
+    let right = Double { backward: false, jvp: false, inaccurate: false };
+    let x = Tensor::from([0.7, -1.3]);
+    for (f, rule) in [
+        (Double { backward: true, ..right.clone() }, "backward"),
+        (Double { jvp: true, ..right.clone() }, "jvp"),
+        (Double { backward: true, jvp: true, ..right.clone() }, "backward"),
+    ] {
+        let report = report(&f, &x);
+        assert!(report.is_ok(), "{report}");
+        let transform = if rule == "backward" { "vjp" } else { "jvp" };
+        let skipped =
+            format!("skipped f32_agrees_with_f64: {transform} > `{rule}` of function `Double`: to_vec: expected");
+        assert!(report.to_string().contains(&skipped), "{report}");
+        // The values are compared nevertheless.
+        let wrong = self::report(&Double { inaccurate: true, ..f }, &x);
+        assert_eq!(wrong.failures().collect::<Vec<_>>(), ["f32_agrees_with_f64"], "{wrong}");
+    }
+    let report = report(&right, &x);
+    assert!(report.is_ok() && report.to_string().contains("ok      f32_agrees_with_f64"), "{report}");
+}

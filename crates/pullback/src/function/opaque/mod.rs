@@ -9,11 +9,11 @@ use std::sync::Arc;
 use slices::Results;
 pub use slices::{ArrayMut, ArrayRef};
 
-use super::batching::Batching;
+use super::batching::{Batching, LaneTypes, lane_type, zero_lanes};
 use super::context::{Context, collect};
-use super::{Cotangent, Cotangents, Dims, Function, Tangent, Tangents, VmapInfo, derive};
+use super::{Cotangents, Dims, Function, Tangents, VmapInfo, derive, rules};
 use crate::array::Array;
-use crate::shape::with_dim;
+use crate::interp::WrittenAs;
 use crate::tree::leaves;
 use crate::{Error, Leaf, Result, Tensor, TensorType, Tree, error::bail, kernels};
 
@@ -32,9 +32,10 @@ pub type Types<T> = <T as Tree>::Mapped<TensorType>;
 /// | gives the other mode | no | yes |
 ///
 /// Rules on slices need nothing of this crate, and serve every composition that differentiates once: `grad`, `jvp`, `vmap` of
-/// them and the other way round, Jacobians. A second derivative of them is an error that names the function. Rules with tensor
-/// operations may call other functions, this one included (the derivative of xⁿ is xⁿ⁻¹), and serve every order; if both
-/// kinds are there, the one with tensor operations runs.
+/// them and the other way round, Jacobians. They are differentiable once: a second derivative of them is an error of kind
+/// [`NotDifferentiable`](crate::ErrorKind::NotDifferentiable) that names the function. Rules with tensor
+/// operations may call other functions, this one included (the derivative of xⁿ is xⁿ⁻¹), and serve every order. If a
+/// mode has both, the one with tensor operations runs; a rule on slices is preferred to one derived from the other mode.
 ///
 /// [`Opaque`] makes a [`Function`] of it. Tensors are handed over in the order in which they stand in the trees `Inputs` and
 /// `Outputs`, contiguous, in row-major order. Results are allocated by the caller with the types that
@@ -89,7 +90,8 @@ pub type Types<T> = <T as Tree>::Mapped<TensorType>;
 /// // There is no forward rule, and none can be derived from code on slices.
 /// assert!(jvp(norm, &x, &x).unwrap_err().is_missing_rule());
 /// // Second derivatives need rules that can be differentiated.
-/// assert!(grad(|x: &Tensor| grad(norm)(x)?.sum())(&x).unwrap_err().is_missing_rule());
+/// let second = grad(|x: &Tensor| grad(norm)(x)?.sum())(&x).unwrap_err();
+/// assert_eq!(second.kind(), pullback::ErrorKind::NotDifferentiable);
 /// # Ok::<(), pullback::Error>(())
 /// ```
 pub trait OpaqueFunction: Sized + Send + Sync + 'static {
@@ -233,27 +235,6 @@ impl<T: OpaqueFunction> Opaque<T> {
         let mut dims = collect::<T::Inputs, Option<usize>>(dims).into_iter();
         self.0.output_types(&inputs.map(&mut |t| lane_type(t.ty(), dims.next().flatten())))
     }
-
-    /// An error unless batched outputs are, lane by lane, of the types that the implementation states for one lane.
-    fn check_lanes(
-        &self,
-        dims: &Dims<T::Inputs>,
-        inputs: &T::Inputs,
-        outputs: &T::Outputs,
-        out_dims: &Dims<T::Outputs>,
-    ) -> Result<()> {
-        let expected = collect::<T::Outputs, TensorType>(&self.lane_types(dims, inputs)?);
-        let out_dims = collect::<T::Outputs, Option<usize>>(out_dims);
-        for (k, ((t, want), dim)) in leaves(outputs).into_iter().zip(expected).zip(out_dims).enumerate() {
-            let got = lane_type(t.ty(), dim);
-            if got != want {
-                bail!(Rule, "expected {want} in each lane of output {k}, as `output_types` states for one, got {got} ({}) \
-                    from batching by `{:?}`", t.ty(), self.0.batching(); help = "choose a `Batching` that fits the code, \
-                    such as `Batching::Loop`");
-            }
-        }
-        Ok(())
-    }
 }
 
 impl<T> Clone for Opaque<T> {
@@ -284,11 +265,16 @@ fn not_given<R>() -> Result<R> {
     Err(Error::other(NotGiven))
 }
 
+/// True for the error of a rule that was not given.
+pub(super) fn is_not_given(e: &Error) -> bool {
+    e.downcast_ref::<NotGiven>().is_some()
+}
+
 /// `None` if the rule was not given.
 fn given<R>(result: Result<R>) -> Result<Option<R>> {
     match result {
         Ok(r) => Ok(Some(r)),
-        Err(e) if e.downcast_ref::<NotGiven>().is_some() => Ok(None),
+        Err(e) if is_not_given(&e) => Ok(None),
         Err(e) => Err(e),
     }
 }
@@ -296,20 +282,6 @@ fn given<R>(result: Result<R>) -> Result<Option<R>> {
 /// The concrete contents of tensors, contiguous.
 fn contiguous<'a>(tensors: impl IntoIterator<Item = &'a Tensor>) -> Result<Vec<Array>> {
     tensors.into_iter().map(|t| Ok(kernels::copy::contiguous(t.data("forward")?))).collect()
-}
-
-/// The type of one lane.
-fn lane_type(mut ty: TensorType, dim: Option<usize>) -> TensorType {
-    // Dims out of range are reported by the caller.
-    if let Some(dim) = dim.filter(|d| *d < ty.shape.len()) {
-        ty.shape.remove(dim);
-    }
-    ty
-}
-
-/// Zero lanes of a type.
-fn no_lanes(ty: &TensorType) -> Result<Tensor> {
-    Tensor::zeros(&with_dim(&ty.shape, 0, 0), ty.dtype)
 }
 
 /// A mapped tree from leaves in order, with the structure of a tree.
@@ -363,10 +335,8 @@ impl<T: OpaqueFunction> Function for Opaque<T> {
             return Ok(found);
         }
         if ctx.deriving.is_none() {
-            let needs = collect::<T::Inputs, bool>(ctx.needs_input_grad());
-            let flat = collect::<T::Outputs, Cotangent>(&grads);
-            if let Some(found) = given(raw::backward(&self.0, &saved.0, &saved.1, &needs, &flat))? {
-                return like(&saved.0, found);
+            if let Some(found) = given(raw::backward(self, ctx, saved, &grads))? {
+                return Ok(found);
             }
             if let Some(found) = given(derive::backward_from_jvp(self, ctx, saved, grads))? {
                 return Ok(found);
@@ -386,9 +356,8 @@ impl<T: OpaqueFunction> Function for Opaque<T> {
             return Ok(found);
         }
         if ctx.deriving.is_none() {
-            let flat = collect::<T::Inputs, Tangent>(&tangents);
-            if let Some(found) = given(raw::jvp(&self.0, &saved.0, &saved.1, &flat))? {
-                return like(&saved.1, found);
+            if let Some(found) = given(raw::jvp(self, ctx, saved, &tangents))? {
+                return Ok(found);
             }
             if let Some(found) = given(derive::jvp_from_backward(self, ctx, saved, tangents))? {
                 return Ok(found);
@@ -406,26 +375,36 @@ impl<T: OpaqueFunction> Function for Opaque<T> {
     ) -> Result<(T::Outputs, Dims<T::Outputs>)> {
         if info.batch_size == 0 && self.0.batching() != Batching::Refuse {
             let types = self.lane_types(&in_dims, inputs)?;
-            let none = collect::<T::Outputs, TensorType>(&types).iter().map(no_lanes).collect::<Result<Vec<_>>>()?;
+            let none = collect::<T::Outputs, TensorType>(&types).iter().map(zero_lanes).collect::<Result<Vec<_>>>()?;
             let mut none = none.into_iter();
             let outputs =
                 T::Outputs::from_mapped(&types, &mut |_: &TensorType| none.next().expect("one tensor per type"));
             let out_dims = outputs.map(&mut |_| Some(0));
             return Ok((outputs, out_dims));
         }
-        let (outputs, out_dims) = self.0.batching().run(self, info, in_dims.clone(), inputs)?;
-        self.check_lanes(&in_dims, inputs, &outputs, &out_dims)?;
+        let types = collect::<T::Outputs, TensorType>(&self.lane_types(&in_dims, inputs)?);
+        let batching = self.0.batching();
+        let (outputs, out_dims) = rules::by_name(batching, self, info, in_dims, inputs)?;
+        let expected = LaneTypes { types: &types, source: "`output_types` states", batching: Some(batching) };
+        expected.check(&outputs, &collect::<T::Outputs, Option<usize>>(&out_dims))?;
         Ok((outputs, out_dims))
     }
 
     fn backward_is_linear(&self) -> bool {
         self.0.backward_is_linear()
     }
+
+    fn written_as(&self) -> WrittenAs {
+        WrittenAs::Opaque
+    }
 }
+
+/// How the error begins that says that there is no rule for a mode; the checkers look for it.
+pub(crate) const NOT_ON_SLICES: &str = "expected a derivative rule, got";
 
 #[cold]
 fn missing<R>(wanted: &str, other: &str) -> Result<R> {
-    bail!(MissingRule, "expected a derivative rule, got neither `{wanted}` on slices nor `tensor_{wanted}`, and no \
-        `tensor_{other}` to derive it from (`{other}` on slices cannot be transposed)"; help = "implement `{wanted}`, or \
-        one of the rules with tensor operations, which give both modes and every order")
+    bail!(MissingRule, "{NOT_ON_SLICES} neither `{wanted}` on slices nor `tensor_{wanted}`, and no \
+        `tensor_{other}` to derive it from (`{other}` on slices cannot be transposed)"; help = "implement `tensor_{other}`, \
+        which gives both modes and every order, or `{wanted}`, which gives first derivatives in this mode")
 }

@@ -1,182 +1,121 @@
-//! The derivative rules that an opaque function has on slices, as functions: they are batched as it is, and have no
-//! derivative of their own.
-
-use std::sync::Arc;
+//! The derivative rules that an opaque function has on slices. They are batched as it is, and have no derivative of their
+//! own.
 
 use super::slices::{ArrayRef, Results};
-use super::{Batching, OpaqueFunction, contiguous, lane_type, no_lanes};
-use crate::function::{Context, Cotangent, Dims, Function, Tangent, VmapInfo};
+use super::{Batching, Opaque, OpaqueFunction, contiguous, like};
+use crate::function::context::{Context, collect};
+use crate::function::once::{self, Rule};
+use crate::function::{Cotangent, Cotangents, Function, Tangent, Tangents};
+use crate::interp::{Frame, Method, WrittenAs};
+use crate::kernels::cast::full;
 use crate::tree::leaves;
-use crate::{Result, Tensor, TensorType, Tree, error::bail};
+use crate::{Result, Scalar, Tensor, TensorType};
 
-/// A rule of one call, applied to the inputs, the outputs, and the cotangents of the outputs or tangents of the inputs.
-pub(super) struct RawRule<T: OpaqueFunction> {
-    function: Arc<T>,
-    kind: Kind,
-    name: Arc<str>,
-    /// How many of the tensors are inputs and outputs of the function.
+/// A rule of one call. What was saved are the inputs and the outputs.
+struct OnSlices<T> {
+    function: Opaque<T>,
+    method: Method,
     inputs: usize,
-    outputs: usize,
-}
-
-#[derive(Clone)]
-pub(super) enum Kind {
-    /// Which inputs need a cotangent.
-    Backward(Arc<[bool]>),
-    Jvp,
-}
-
-impl<T: OpaqueFunction> Clone for RawRule<T> {
-    fn clone(&self) -> Self {
-        RawRule {
-            function: self.function.clone(),
-            kind: self.kind.clone(),
-            name: self.name.clone(),
-            inputs: self.inputs,
-            outputs: self.outputs,
-        }
-    }
-}
-
-/// The (co)tangents as tensors behind the inputs and outputs.
-fn arguments<'a>(
-    inputs: &impl Tree,
-    outputs: &impl Tree,
-    given: impl Iterator<Item = &'a Cotangent>,
-) -> Result<Vec<Tensor>> {
-    let mut all: Vec<Tensor> = leaves(inputs).into_iter().chain(leaves(outputs)).cloned().collect();
-    for g in given {
-        all.push(g.tensor()?);
-    }
-    Ok(all)
+    /// The type in one lane of each result that is wanted.
+    types: Vec<Option<TensorType>>,
 }
 
 /// The cotangents of the inputs by `backward` on slices.
 pub(super) fn backward<T: OpaqueFunction>(
-    function: &Arc<T>,
-    inputs: &T::Inputs,
-    outputs: &T::Outputs,
-    needs: &[bool],
-    grads: &[Cotangent],
-) -> Result<Vec<Cotangent>> {
-    let tensors = leaves(inputs);
-    let wanted: Arc<[bool]> = tensors.iter().zip(needs).map(|(t, need)| *need && t.dtype().is_float()).collect();
-    let rule = RawRule {
-        function: function.clone(),
-        name: format!("{}.backward", function.name()).into(),
-        kind: Kind::Backward(wanted.clone()),
-        inputs: tensors.len(),
-        outputs: leaves(outputs).len(),
-    };
-    let mut found = rule.apply(&arguments(inputs, outputs, grads.iter())?)?.into_iter();
-    Ok(wanted.iter().map(|w| w.then(|| found.next()).flatten().map_or_else(Cotangent::zero, Cotangent::from)).collect())
+    function: &Opaque<T>,
+    ctx: &Context<Opaque<T>>,
+    saved: &(T::Inputs, T::Outputs),
+    grads: &Cotangents<T::Outputs>,
+) -> Result<Cotangents<T::Inputs>> {
+    let needs = collect::<T::Inputs, bool>(ctx.needs_input_grad());
+    let types = once::result_types(ctx, Method::Backward, |k| needs[k]);
+    like(&saved.0, run(function, Method::Backward, types, saved, collect::<T::Outputs, Cotangent>(grads))?)
 }
 
 /// The tangents of the outputs by `jvp` on slices.
 pub(super) fn jvp<T: OpaqueFunction>(
-    function: &Arc<T>,
-    inputs: &T::Inputs,
-    outputs: &T::Outputs,
-    tangents: &[Tangent],
-) -> Result<Vec<Tangent>> {
-    let outs = leaves(outputs);
-    let rule = RawRule {
-        function: function.clone(),
-        name: format!("{}.jvp", function.name()).into(),
-        kind: Kind::Jvp,
-        inputs: tangents.len(),
-        outputs: outs.len(),
-    };
-    let mut found = rule.apply(&arguments(inputs, outputs, tangents.iter())?)?.into_iter();
-    let float = outs.iter().map(|t| t.dtype().is_float());
-    Ok(float.map(|f| f.then(|| found.next()).flatten().map_or_else(Tangent::zero, Tangent::from)).collect())
+    function: &Opaque<T>,
+    ctx: &Context<Opaque<T>>,
+    saved: &(T::Inputs, T::Outputs),
+    tangents: &Tangents<T::Inputs>,
+) -> Result<Tangents<T::Outputs>> {
+    let types = once::result_types(ctx, Method::Jvp, |_| true);
+    like(&saved.1, run(function, Method::Jvp, types, saved, collect::<T::Inputs, Tangent>(tangents))?)
 }
 
-impl<T: OpaqueFunction> RawRule<T> {
-    fn method(&self) -> &'static str {
-        match self.kind {
-            Kind::Backward(_) => "backward",
-            Kind::Jvp => "jvp",
+fn run<T: OpaqueFunction>(
+    function: &Opaque<T>,
+    method: Method,
+    types: Vec<Option<TensorType>>,
+    saved: &(T::Inputs, T::Outputs),
+    seeds: Vec<Cotangent>,
+) -> Result<Vec<Cotangent>> {
+    let (mut all, outputs) = (leaves(&saved.0), leaves(&saved.1));
+    let rule = OnSlices { function: function.clone(), method, inputs: all.len(), types };
+    all.extend(outputs);
+    once::apply(rule, &all, &seeds)
+}
+
+impl<T: OpaqueFunction> Rule for OnSlices<T> {
+    fn function(&self) -> &str {
+        self.function.name()
+    }
+
+    fn method(&self) -> Method {
+        self.method
+    }
+
+    fn run(&self, saved: &[&Tensor], seeds: &[Cotangent]) -> Result<Vec<Cotangent>> {
+        let arrays = contiguous(saved.iter().copied())?;
+        let (inputs, outputs) = arrays.split_at(self.inputs);
+        // Each result is like one of these, each (co)tangent like one of those; both may carry lanes.
+        let (these, those) = if self.method == Method::Jvp { (outputs, inputs) } else { (inputs, outputs) };
+        let mut given = Vec::new();
+        for (seed, like) in seeds.iter().zip(those) {
+            given.push(match seed.as_tensor() {
+                Some(t) => contiguous([t])?.swap_remove(0),
+                None => full(like.shape(), Scalar::Int(0), like.dtype()),
+            });
         }
-    }
-
-    #[cold]
-    fn second_order<R>(&self) -> Result<R> {
-        let (name, method) = (self.function.name(), self.method());
-        bail!(MissingRule, "function `{name}` has a first derivative only: its `{method}` works on slices and cannot be \
-            differentiated"; help = "for higher orders, implement `tensor_{method}` with tensor operations and other \
-            functions")
-    }
-}
-
-impl<T: OpaqueFunction> Function for RawRule<T> {
-    type Inputs = Vec<Tensor>;
-    type Outputs = Vec<Tensor>;
-    type Saved = ();
-
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn forward(&self, all: &Vec<Tensor>) -> Result<Vec<Tensor>> {
-        let arrays = contiguous(all)?;
-        let views: Vec<ArrayRef<'_>> = arrays.iter().map(ArrayRef::new).collect();
-        let (ends, given) = views.split_at(self.inputs + self.outputs);
-        let (inputs, outputs) = ends.split_at(self.inputs);
-        let types = |of: &[ArrayRef<'_>], wanted: &dyn Fn(usize) -> bool| -> Vec<Option<TensorType>> {
-            of.iter().enumerate().map(|(k, a)| wanted(k).then(|| a.ty())).collect()
+        let wanted = self.types.iter().zip(these).map(|(ty, like)| ty.is_some().then(|| like.ty()));
+        let mut results = Results::new(wanted)?;
+        let mut views = results.views();
+        let view = |arrays| -> Vec<ArrayRef<'_>> { <[_]>::iter(arrays).map(ArrayRef::new).collect() };
+        let (inputs, outputs, given) = (view(inputs), view(outputs), view(&given[..]));
+        let arguments = &mut saved.iter().copied();
+        let written =
+            Frame::run(self.function.name(), self.method, WrittenAs::Opaque, arguments, || match self.method {
+                Method::Jvp => self.function.0.jvp(&inputs, &outputs, &given, &mut views),
+                _ => self.function.0.backward(&inputs, &outputs, &given, &mut views),
+            });
+        written?;
+        drop(views);
+        let what = if self.method == Method::Jvp { "the tangent of output" } else { "the cotangent of input" };
+        let mut found = results.finish(what)?.into_iter();
+        let result = |ty: &Option<TensorType>| match ty {
+            Some(_) => found.next().map_or_else(Cotangent::zero, Cotangent::from),
+            None => Cotangent::zero(),
         };
-        match &self.kind {
-            Kind::Backward(wanted) => {
-                let mut results = Results::new(types(inputs, &|k| wanted[k]))?;
-                self.function.backward(inputs, outputs, given, &mut results.views())?;
-                results.finish("the cotangent of input")
-            }
-            Kind::Jvp => {
-                let mut results = Results::new(types(outputs, &|k| outputs[k].dtype().is_float()))?;
-                self.function.jvp(inputs, outputs, given, &mut results.views())?;
-                results.finish("the tangent of output")
-            }
-        }
+        Ok(self.types.iter().map(result).collect())
     }
 
-    fn setup_context(&self, _: &mut Context<Self>, _: &Vec<Tensor>, _: &Vec<Tensor>) -> Result<()> {
-        Ok(())
+    fn types(&self) -> Vec<Option<TensorType>> {
+        self.types.clone()
     }
 
-    fn backward(&self, _: &Context<Self>, (): &(), _: Vec<Cotangent>) -> Result<Vec<Cotangent>> {
-        self.second_order()
-    }
-
-    fn jvp(&self, _: &Context<Self>, (): &(), _: Vec<Tangent>) -> Result<Vec<Tangent>> {
-        self.second_order()
-    }
-
-    fn vmap(
-        &self,
-        info: &VmapInfo,
-        in_dims: Dims<Vec<Tensor>>,
-        all: &Vec<Tensor>,
-    ) -> Result<(Vec<Tensor>, Dims<Vec<Tensor>>)> {
-        if info.batch_size == 0 && self.function.batching() != Batching::Refuse {
-            let lanes: Vec<TensorType> = all.iter().zip(&in_dims).map(|(t, d)| lane_type(t.ty(), *d)).collect();
-            let outputs = match &self.kind {
-                Kind::Backward(wanted) => {
-                    lanes.iter().zip(&**wanted).filter(|(_, w)| **w).map(|(ty, _)| no_lanes(ty)).collect()
-                }
-                Kind::Jvp => {
-                    let outputs = &lanes[self.inputs..self.inputs + self.outputs];
-                    outputs.iter().filter(|ty| ty.dtype.is_float()).map(no_lanes).collect::<Result<Vec<_>>>()
-                }
-            }?;
-            let out_dims = vec![Some(0); outputs.len()];
-            return Ok((outputs, out_dims));
-        }
-        let batching = match self.function.batching() {
+    fn batching(&self) -> Option<Batching> {
+        Some(match self.function.0.batching() {
             // Each lane needs a (co)tangent of its own, also for an input that all lanes share.
             Batching::Expand => Batching::LeadingDims,
             other => other,
-        };
-        batching.run(self, info, in_dims, all)
+        })
+    }
+
+    fn every_order(&self) -> &'static str {
+        // A rule on slices is preferred to one that is derived from the other mode, so each must have its twin.
+        match self.method {
+            Method::Jvp => "implement `tensor_jvp`, and `tensor_backward` too if there is a `backward` on slices",
+            _ => "implement `tensor_backward`, and `tensor_jvp` too if there is a `jvp` on slices",
+        }
     }
 }

@@ -7,6 +7,7 @@
 
 mod double;
 mod single;
+pub(crate) mod special;
 #[cfg(test)]
 mod tests;
 

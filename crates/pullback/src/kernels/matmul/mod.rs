@@ -1,8 +1,9 @@
 //! Matrix products, alone and in batches.
 //!
-//! [`contract`] finds the products in a contraction. By size and shape a product goes to one of four ways: [`small`] keeps a tile of the result in registers and packs
-//! nothing it need not, [`vector`] has the products with a vector and the outer products, faer's blocked engine takes
-//! what is large, and [`plain`] does integers. All of them take any strides.
+//! [`contract`] finds the products in a contraction. By size and shape a product goes to one of four ways: [`small`]
+//! keeps a tile of the result in registers and packs nothing it need not, [`vector`] has the products with a vector and
+//! the outer products, the blocked engine of the `gemm` crates takes what is large, and [`plain`] does integers. All of
+//! them take any strides.
 
 mod contract;
 mod plain;
@@ -11,9 +12,8 @@ mod vector;
 
 use std::ops::Range;
 
-use faer::linalg::matmul::matmul as faer_matmul;
-use faer::{Accum, MatMut, MatRef, Par};
 use fearless_simd::{Simd, SimdFloat, SimdFloatElement, f32x4, f32x8, f64x2, f64x4};
+use gemm_common::Parallelism;
 
 pub(crate) use contract::{Term, contract};
 
@@ -22,23 +22,58 @@ use super::strided::{In, Nest, Out};
 use super::threads::split;
 use crate::dtype::Element;
 
-/// A floating element: ours, fearless_simd's and faer's.
-pub(crate) trait Real: Number + SimdFloatElement + faer::traits::ComplexField {
+/// A floating element: ours and fearless_simd's.
+pub(crate) trait Real: Number + SimdFloatElement {
     /// A vector of 32 bytes.
     type Half<S: Simd>: SimdFloat<S, Element = Self>;
     /// A vector of 16 bytes.
     type Quarter<S: Simd>: SimdFloat<S, Element = Self>;
+
+    /// The blocked engine for large products, in the fastest instruction set of this machine.
+    fn blocked() -> Blocked<Self>;
 }
 
 impl Real for f32 {
     type Half<S: Simd> = f32x8<S>;
     type Quarter<S: Simd> = f32x4<S>;
+
+    fn blocked() -> Blocked<f32> {
+        gemm_f32::gemm::f32::get_gemm_fn()
+    }
 }
 
 impl Real for f64 {
     type Half<S: Simd> = f64x4<S>;
     type Quarter<S: Simd> = f64x2<S>;
+
+    fn blocked() -> Blocked<f64> {
+        gemm_f64::gemm::f64::get_gemm_fn()
+    }
 }
+
+/// `dst = alpha dst + beta lhs rhs`: rows, columns and depth; `dst` with the steps of its columns and rows, and whether
+/// it is read; `lhs` and `rhs` with theirs; `alpha`, `beta`; which of the three are conjugated; threads.
+type Blocked<T> = unsafe fn(
+    usize,
+    usize,
+    usize,
+    *mut T,
+    isize,
+    isize,
+    bool,
+    *const T,
+    isize,
+    isize,
+    *const T,
+    isize,
+    isize,
+    T,
+    T,
+    bool,
+    bool,
+    bool,
+    Parallelism,
+);
 
 /// One product `c[m,n] = a[m,k] b[k,n]` with the steps of rows and columns; those of `c` are `c_row` and 1.
 #[derive(Clone, Copy, Debug)]
@@ -139,20 +174,38 @@ unsafe fn floating<T: Real>(batch: Batch<'_, T>, range: Range<usize>) {
     }
 }
 
-/// One product by faer, on this thread.
+/// One product by the blocked engine, on this thread.
 ///
 /// # Safety
 /// As for [`floating`].
 unsafe fn large<T: Real>(p: Product, a: *const T, b: *const T, c: *mut T) {
+    let ([a_row, a_col], [b_row, b_col], c_row) = (p.a, p.b, p.c_row as isize);
+    let (zero, one) = (<T as Element>::ZERO, <T as Element>::ONE);
+    // The engine writes along columns, so it is given the transposed product: cᵀ = bᵀ aᵀ.
     // SAFETY: the caller vouches for the operands.
-    let (a, b, c) = unsafe {
-        (
-            MatRef::from_raw_parts(a, p.m, p.k, p.a[0], p.a[1]),
-            MatRef::from_raw_parts(b, p.k, p.n, p.b[0], p.b[1]),
-            MatMut::from_raw_parts_mut(c, p.m, p.n, p.c_row as isize, 1),
-        )
-    };
-    faer_matmul(c, Accum::Replace, a, b, <T as Element>::ONE, Par::Seq);
+    unsafe {
+        T::blocked()(
+            p.n,
+            p.m,
+            p.k,
+            c,
+            c_row,
+            1,
+            false,
+            b,
+            b_row,
+            b_col,
+            a,
+            a_row,
+            a_col,
+            zero,
+            one,
+            false,
+            false,
+            false,
+            Parallelism::None,
+        );
+    }
 }
 
 #[cfg(test)]

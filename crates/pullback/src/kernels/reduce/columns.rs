@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use smallvec::SmallVec;
+
 use super::{Monoid, Plan};
 use crate::dtype::Element;
 use crate::kernels::simd::vectorize_floats;
@@ -83,41 +85,45 @@ struct Scratch<A> {
 #[inline(always)]
 unsafe fn column_block<T: Element, M: Monoid<T>>(x: *const T, w: usize, nest: &Nest<1>, scratch: &mut Scratch<M::Acc>) {
     let fold = fold_of(nest, w);
+    let mut parts: SmallVec<[(Nest<1>, usize, isize); 2]> = SmallVec::new();
     let mut wide = nest.clone();
-    let mut rest = Nest::default();
-    if fold > 1 {
-        let l = wide.loops.last_mut().expect("a folded nest has a loop");
-        let tail = l.size % fold;
-        *l = Loop { size: l.size / fold, steps: [l.steps[0] * fold as isize] };
-        if tail > 0 {
-            rest = nest.clone();
-            rest.loops.last_mut().expect("a folded nest has a loop").size = tail;
+    if let Some(l) = wide.loops.last_mut()
+        && fold > 1
+    {
+        let (size, [step]) = (l.size, l.steps);
+        *l = Loop { size: size / fold, steps: [step * fold as isize] };
+        let done = size - size % fold;
+        parts.push((wide, w * fold, 0));
+        if done < size {
+            // The rows that are left over, after the folded ones.
+            let mut rest = nest.clone();
+            rest.loops.pop();
+            rest.loops.push(Loop { size: size - done, steps: [step] });
+            parts.push((rest, w, done as isize * step));
         }
+    } else {
+        parts.push((wide, w, 0));
     }
-    // SAFETY: a folded row covers `fold` rows, all of which are valid.
-    unsafe { row_sums::<T, M>(x, w * fold, &wide, scratch) };
-    if fold == 1 {
-        return;
-    }
-    // Fold the wide row by halves, an odd row out joining the first.
-    let mut rows = fold;
-    while rows > 1 {
-        let (half, odd) = (rows / 2, rows % 2);
-        let (low, high) = scratch.total.split_at_mut((half + odd) * w);
-        for (a, &b) in low[odd * w..].iter_mut().zip(high.iter()) {
-            *a = M::join(*a, b);
+    let mut before = Vec::new();
+    for (nest, width, offset) in &parts {
+        // SAFETY: a folded row covers `fold` rows, and both parts together are the rows of the caller's nest.
+        unsafe { row_sums::<T, M>(x.wrapping_offset(*offset), *width, nest, scratch) };
+        // Fold a wide row by halves, an odd row out joining the first.
+        let mut rows = width / w;
+        while rows > 1 {
+            let (half, odd) = (rows / 2, rows % 2);
+            let (low, high) = scratch.total.split_at_mut((half + odd) * w);
+            for (a, &b) in low[odd * w..].iter_mut().zip(high.iter()) {
+                *a = M::join(*a, b);
+            }
+            rows = half + odd;
         }
-        rows = half + odd;
-    }
-    scratch.total.truncate(w);
-    if !rest.loops.is_empty() {
-        let size = wide.loops.last().map_or(0, |l| l.size) * fold;
-        let offset = size as isize * nest.loops.last().map_or(0, |l| l.steps[0]);
-        let main = std::mem::take(&mut scratch.total);
-        // SAFETY: the tail rows start after the folded ones.
-        unsafe { row_sums::<T, M>(x.wrapping_offset(offset), w, &rest, scratch) };
-        for (a, &b) in scratch.total.iter_mut().zip(&main) {
+        scratch.total.truncate(w);
+        for (a, &b) in scratch.total.iter_mut().zip(&before) {
             *a = M::join(b, *a);
+        }
+        if parts.len() > 1 {
+            before.clone_from(&scratch.total);
         }
     }
 }

@@ -53,6 +53,9 @@ impl<A: Copy> Tower<A> {
 
 /// Where the elements of a run come from.
 pub(crate) trait Source<T>: Copy {
+    /// Whether it is worth accumulating in [`LANES`] lanes instead of 8.
+    const WIDE: bool;
+
     /// Elements `i` to `i + N`, by value: a copy in registers cannot alias the lanes, which would keep them in memory.
     ///
     /// # Safety
@@ -65,6 +68,8 @@ pub(crate) trait Source<T>: Copy {
 pub(crate) struct Neighbours<T>(pub(crate) *const T);
 
 impl<T: Copy> Source<T> for Neighbours<T> {
+    const WIDE: bool = true;
+
     #[inline(always)]
     unsafe fn get<const N: usize>(self, i: usize) -> [T; N] {
         // SAFETY: by the contract.
@@ -77,6 +82,9 @@ impl<T: Copy> Source<T> for Neighbours<T> {
 struct Steps<T>(*const T, isize);
 
 impl<T: Element> Source<T> for Steps<T> {
+    // Fetching one by one is what takes the time, and 64 of it in a row make a lot of code.
+    const WIDE: bool = false;
+
     #[inline(always)]
     unsafe fn get<const N: usize>(self, i: usize) -> [T; N] {
         let mut out = [T::ZERO; N];
@@ -93,12 +101,12 @@ impl<T: Element> Source<T> for Steps<T> {
 /// # Safety
 /// They must be part of the run.
 #[inline(always)]
-unsafe fn block<T: Copy, M: Monoid<T>>(source: impl Source<T>, start: usize, end: usize) -> M::Acc {
+unsafe fn block<T: Copy, M: Monoid<T>, S: Source<T>>(source: S, start: usize, end: usize) -> M::Acc {
     let mut i = start;
     let mut acc = M::EMPTY;
     // SAFETY: `i` plus the length of a part is at most `end`.
     unsafe {
-        if end - i >= LANES {
+        if const { S::WIDE } && end - i >= LANES {
             let mut lanes = [M::EMPTY; LANES];
             while i + LANES <= end {
                 join_lanes::<T, M, LANES>(&mut lanes, source.get(i));
@@ -161,11 +169,11 @@ pub(crate) unsafe fn run<T: Copy, M: Monoid<T>>(source: impl Source<T>, n: usize
     // SAFETY: by the contract.
     unsafe {
         if n <= BLOCK {
-            return block::<T, M>(source, 0, n);
+            return block::<T, M, _>(source, 0, n);
         }
         let mut tower = Tower::new();
         for start in (0..n).step_by(BLOCK) {
-            tower.push(block::<T, M>(source, start, n.min(start + BLOCK)), M::join);
+            tower.push(block::<T, M, _>(source, start, n.min(start + BLOCK)), M::join);
         }
         tower.finish(M::EMPTY, M::join)
     }
@@ -192,16 +200,16 @@ pub(super) unsafe fn strided_run<T: Element, M: Monoid<T>>(x: *const T, inner: L
 /// Every address on the way must be valid.
 #[inline(always)]
 pub(super) unsafe fn nest_of_runs<T: Element, M: Monoid<T>>(x: *const T, outer: &Nest<1>, inner: Loop<1>) -> M::Acc {
-    if outer.loops.is_empty() {
-        // SAFETY: by the contract.
-        return unsafe { strided_run::<T, M>(x, inner) };
-    }
-    let mut tower = Tower::new();
+    let passes = outer.len();
+    let (mut only, mut tower) = (M::EMPTY, Tower::new());
     outer.walk(
-        0..outer.len(),
+        0..passes,
         #[inline(always)]
-        // SAFETY: by the contract.
-        |_, [o]| tower.push(unsafe { strided_run::<T, M>(x.wrapping_offset(o), inner) }, M::join),
+        |_, [o]| {
+            // SAFETY: by the contract.
+            let joined = unsafe { strided_run::<T, M>(x.wrapping_offset(o), inner) };
+            if passes == 1 { only = joined } else { tower.push(joined, M::join) }
+        },
     );
-    tower.finish(M::EMPTY, M::join)
+    if passes == 1 { only } else { tower.finish(M::EMPTY, M::join) }
 }

@@ -246,7 +246,7 @@ mod tests {
                 Tensor::ones(&vec![2; labels.len() + usize::from(dim.is_some())], crate::DType::F64).unwrap()
             };
             let (x, y) = (tensor(lhs, left), tensor(rhs, right));
-            let info = VmapInfo::new(2, crate::Randomness::Error);
+            let info = VmapInfo::new(2, crate::Randomness::Error, None);
             let (outs, dims) = op.vmap(&info, &[left, right], &[&x, &y]).unwrap();
             assert_eq!(outs[0].rank(), out.len() + 1);
             dims[0].unwrap()

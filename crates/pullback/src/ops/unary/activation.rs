@@ -123,16 +123,20 @@ impl Smooth for Softplus {
     }
 }
 
+/// The Maclaurin series of the error function.
+pub(super) fn erf_series(x: f64) -> f64 {
+    let (mut term, mut sum) = (x, x);
+    for n in 1..60 {
+        term *= -x * x / f64::from(n);
+        sum += term / f64::from(2 * n + 1);
+    }
+    FRAC_2_SQRT_PI * sum
+}
+
 impl Facts for Erf {
     const DOMAIN: (f64, f64) = (-2.0, 2.0);
     fn reference(x: f64) -> f64 {
-        // The Maclaurin series.
-        let (mut term, mut sum) = (x, x);
-        for n in 1..60 {
-            term *= -x * x / f64::from(n);
-            sum += term / f64::from(2 * n + 1);
-        }
-        FRAC_2_SQRT_PI * sum
+        erf_series(x)
     }
 }
 
@@ -183,7 +187,7 @@ impl Facts for Silu {
 
 /// `x` as far out as `exp(-|x|/2)` is 0, so that no product with it is NaN.
 #[inline(always)]
-fn bounded<T: Float>(x: T) -> T {
+pub(super) fn bounded<T: Float>(x: T) -> T {
     let far = T::from_f64(2000.0);
     if x.abs() > far { far.copysign(x) } else { x }
 }

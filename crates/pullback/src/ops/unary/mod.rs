@@ -2,8 +2,10 @@
 
 pub(super) mod activation;
 pub(super) mod exponential;
+pub(super) mod gated;
 pub(super) mod rounding;
 pub(super) mod sign;
+pub(super) mod special;
 pub(super) mod trigonometric;
 
 use super::arith::constant;

@@ -8,6 +8,8 @@ mod values;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+pub(super) use values::{f32_values_agree, refusal_of_f32};
+
 use super::close::{Failure, Outcome, fail};
 use super::lanes::directions;
 use super::table::Sample;

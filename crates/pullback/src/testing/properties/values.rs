@@ -152,6 +152,42 @@ fn agree_in_f32(single: &[Tensor], double: &[Tensor], fixed_dtype: bool, toleran
     Ok(())
 }
 
+fn values_agree(single: &Sample, double: &Sample) -> Outcome {
+    let call = |s: &Sample| (s.call)(&s.inputs);
+    agree_in_f32(&call(single)?, &call(double)?, double.fixed_dtype, 2e-5)
+}
+
+/// The part of [`f32_agrees_with_f64`] that calls no derivative rule.
+pub(in crate::testing) fn f32_values_agree(sample: &Sample) -> Outcome {
+    let (single, double) = rounded(sample)?;
+    values_agree(&single, &double)
+}
+
+/// What the call, or a derivative rule, says if it does not take `f32` because of its dtype.
+pub(in crate::testing) fn refusal_of_f32(sample: &Sample) -> Option<Refusal> {
+    let (single, _) = rounded(sample).ok()?;
+    // A panic, and any other error, is left to the properties, which report it.
+    let refusal = |call: &dyn Fn() -> Result<()>| {
+        let error = catch_unwind(AssertUnwindSafe(call)).ok()?.err()?;
+        error.is_dtype().then(|| error.to_string())
+    };
+    if let Some(reason) = refusal(&|| (single.call)(&single.inputs).map(drop)) {
+        return Some(Refusal { reason, in_forward: true });
+    }
+    let part = catch_unwind(AssertUnwindSafe(|| Part::with_dtype(&single, DType::F32))).ok()?.ok()?;
+    let reason = refusal(&|| part.vjp(&single.inputs, &part.cotangents(1)?).map(drop))
+        .or_else(|| refusal(&|| part.jvp(&single.inputs, &part.tangents(2)?).map(drop)))?;
+    Some(Refusal { reason, in_forward: false })
+}
+
+/// A function that does not take `f32`.
+pub(in crate::testing) struct Refusal {
+    /// The error.
+    pub(in crate::testing) reason: String,
+    /// Whether it was `forward`, so that there are no values to compare either.
+    pub(in crate::testing) in_forward: bool,
+}
+
 pub(super) fn f32_agrees_with_f64(sample: &Sample) -> Outcome {
     if !sample.inputs.iter().any(|t| t.dtype() == DType::F64) {
         return Ok(());
@@ -166,8 +202,7 @@ pub(super) fn f32_agrees_with_f64(sample: &Sample) -> Outcome {
             }
         }
     }
-    let call = |s: &Sample| (s.call)(&s.inputs);
-    agree_in_f32(&call(&single)?, &call(&double)?, sample.fixed_dtype, 2e-5)?;
+    values_agree(&single, &double)?;
     if !sample.is_differentiable() || sample.fixed_dtype {
         return Ok(());
     }

@@ -15,7 +15,7 @@ use crate::function::{Cotangent, OpRef, Outs, Saved, Tangent, VmapInfo};
 use crate::interp::level::{Only, OpenLevel, active_batches, next_id};
 use crate::interp::watch::{Outside, Watch, made_here, resolve};
 use crate::interp::{
-    LevelKind, Traced, Tracer, batch, bind, check_alive, check_usable, forward, reverse, under_reverse,
+    Level, LevelKind, Traced, Tracer, batch, bind, check_alive, check_usable, forward, reverse, under_reverse,
 };
 use crate::random::Key;
 use crate::tensor::Repr;
@@ -35,7 +35,7 @@ struct Call {
     outputs: Box<[TensorType]>,
     keys: Vec<Key>,
     /// The batch levels that the first run could draw random numbers at.
-    levels: Vec<u64>,
+    levels: Vec<Arc<Level>>,
 }
 
 /// Calls `body` such that reverse mode keeps `inputs`, and what it captures, only.
@@ -44,7 +44,7 @@ pub(super) fn call(body: Body, inputs: &[Tensor]) -> Result<Vec<Tensor>> {
     let plain: Vec<Tensor> = all.iter().map(|t| without_derivatives(t, "an argument")).collect::<Result<_>>()?;
     plain.iter().for_each(made_here);
     let first = FirstRun::default();
-    let levels = active_batches().iter().map(|level| level.id).collect();
+    let levels = active_batches();
     let outs = Watch::run(&first, next_id(), &plain, |watch| settled(watch, &body, &plain))?;
     let FirstRun { captured, keys } = first;
     let mut identities = Vec::new();
@@ -169,7 +169,7 @@ impl Call {
 
     /// How many batch levels stand for ones of the first run: the generated batching rule has opened them.
     fn levels_that_stand_in(&self) -> usize {
-        active_batches().iter().filter(|level| !self.levels.contains(&level.id)).count()
+        active_batches().iter().filter(|level| !self.levels.iter().any(|first| first.id == level.id)).count()
     }
 
     /// Runs the function again on `inputs`, where levels from number `entry` on are those of the rule that asks.
@@ -181,8 +181,7 @@ impl Call {
             too_many_keys: Cell::new(false),
         };
         // Lanes of transforms that came after the first run are none of the function's.
-        let visible = active_batches().len();
-        let only = Only::of(|id, k| self.levels.contains(&id) || k + levels >= visible);
+        let only = Only::like(&self.levels, levels);
         let arguments = &inputs[..self.arguments];
         let outs = Watch::run(&again, entry, inputs, |watch| settled(watch, &self.body, arguments))?;
         drop(only);

@@ -95,38 +95,51 @@ unsafe fn loop2<A: Element, B: Element, U: Element>(
 
 /// `f` of every element.
 pub(crate) fn map<T: Element, U: Element>(x: &Array, f: impl Fn(T) -> U + Copy + Send + Sync) -> Array {
-    let n = x.numel();
+    // SAFETY: every element is written; `x` has `n` elements in a row where that is said.
+    unsafe {
+        Array::build(x.shape(), |out: &mut [MaybeUninit<U>]| {
+            let (n, out) = (out.len(), out.as_mut_ptr().cast::<U>());
+            if n <= BLOCK && x.is_contiguous() {
+                loop1(x.as_ptr::<T>(), out, n, f);
+            } else {
+                map_blocks::<T, U>(x, SendPtr(out), n, &|x, out, len| loop1(x, out, len, f));
+            }
+        })
+    }
+}
+
+/// All but the simplest case of [`map`]: feeds `kernel(x, out, len)` with contiguous blocks. It does not know the
+/// function, so that there is one copy per combination of dtypes.
+fn map_blocks<T: Element, U: Element>(
+    x: &Array,
+    out: SendPtr<U>,
+    n: usize,
+    kernel: &(dyn Fn(*const T, *mut U, usize) + Sync),
+) {
+    let from = |x: &Array| SendPtr(x.as_ptr::<T>().cast_mut());
     if x.is_contiguous() {
-        // SAFETY: every element is written; `x` has `n` elements in a row.
-        return unsafe {
-            Array::build(x.shape(), |out: &mut [MaybeUninit<U>]| {
-                let (x, out) = (SendPtr(x.as_ptr::<T>().cast_mut()), SendPtr(out.as_mut_ptr().cast::<U>()));
-                split(
-                    n,
-                    BLOCK,
-                    estimate(n),
-                    #[inline(always)]
-                    |r: Range<usize>| loop1(x.get().cast_const().add(r.start), out.get().add(r.start), r.len(), f),
-                );
-            })
-        };
+        let x = from(x);
+        return split(n, BLOCK, estimate(n), |r| {
+            // SAFETY: ranges lie within both, which have `n` elements in a row, and are disjoint.
+            let (x, out) = unsafe { (x.get().add(r.start), out.get().add(r.start)) };
+            kernel(x, out, r.len());
+        });
     }
     let x = &*in_reading_order(x);
     let layout = collapse(x.shape(), [x.strides()]);
-    // SAFETY: blocks cover every element; `layout` is that of `x`.
-    unsafe {
-        Array::build(x.shape(), |out: &mut [MaybeUninit<U>]| {
-            let (x, out) = (SendPtr(x.as_ptr::<T>().cast_mut()), SendPtr(out.as_mut_ptr().cast::<U>()));
-            split(n, BLOCK, estimate(n), |r| {
-                let mut block = Block::<T>::new();
-                for start in r.clone().step_by(BLOCK) {
-                    let len = BLOCK.min(r.end - start);
-                    gather(x.get(), &layout, start, block.ptr(), len);
-                    loop1(block.ptr(), out.get().add(start), len, f);
-                }
-            });
-        })
-    }
+    let x = from(x);
+    split(n, BLOCK, estimate(n), |r| {
+        let mut block = Block::<T>::new();
+        for start in r.clone().step_by(BLOCK) {
+            let len = BLOCK.min(r.end - start);
+            // SAFETY: blocks cover every element; `layout` is that of `x`.
+            let out = unsafe {
+                gather(x.get(), &layout, start, block.ptr(), len);
+                out.get().add(start)
+            };
+            kernel(block.ptr(), out, len);
+        }
+    });
 }
 
 /// `fast` of every element, except that elements for which `in_range` fails get `slow`. Use it where a function needs
@@ -289,6 +302,12 @@ fn same(a: &[usize], b: &[usize]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x == y)
 }
 
+/// Whether `x` has the elements of `shape`, `n` of them, in a row.
+#[inline(always)]
+fn whole(x: &Array, shape: &[usize], n: usize) -> bool {
+    x.is_contiguous() && x.numel() == n && (n == 1 || same(x.shape(), shape))
+}
+
 /// `f` of corresponding elements of `a` and `b`, which both broadcast to `shape`.
 pub(crate) fn zip<A: Element, B: Element, U: Element>(
     a: &Array,
@@ -296,57 +315,59 @@ pub(crate) fn zip<A: Element, B: Element, U: Element>(
     shape: &[usize],
     f: impl Fn(A, B) -> U + Copy + Send + Sync,
 ) -> Array {
-    // SAFETY: `zip_into` writes every element.
+    // SAFETY: every element is written.
     unsafe {
         Array::build(shape, |out: &mut [MaybeUninit<U>]| {
-            let n = out.len();
-            let whole = |x: &Array| x.is_contiguous() && x.numel() == n && (n == 1 || same(x.shape(), shape));
-            if whole(a) && whole(b) {
-                let (a, b) = (SendPtr(a.as_ptr::<A>().cast_mut()), SendPtr(b.as_ptr::<B>().cast_mut()));
-                let out = SendPtr(out.as_mut_ptr().cast::<U>());
-                split(
-                    n,
-                    BLOCK,
-                    estimate(n),
-                    #[inline(always)]
-                    |r: Range<usize>| {
-                        loop2(a.get().add(r.start), b.get().add(r.start), out.get().add(r.start), r.len(), f)
-                    },
-                );
-            } else if n > 0 && n <= BLOCK && (whole(a) || whole(b)) && (a.numel() == 1 || b.numel() == 1) {
-                // A number and a short array, the commonest case that is not the one above.
-                let (mut block_a, mut block_b) = (Block::<A>::new(), Block::<B>::new());
-                let (mut pa, mut pb) = (a.as_ptr::<A>(), b.as_ptr::<B>());
-                if a.numel() == 1 {
-                    block_a.0[..n].fill(MaybeUninit::new(*pa));
-                    pa = block_a.ptr();
-                } else {
-                    block_b.0[..n].fill(MaybeUninit::new(*pb));
-                    pb = block_b.ptr();
-                }
-                loop2(pa, pb, out.as_mut_ptr().cast::<U>(), n, f);
-            } else if n > 0 {
-                zip_strided::<A, B, U>(a, b, shape, SendPtr(out.as_mut_ptr().cast()), move |a, b, out, len| {
-                    loop2(a, b, out, len, f)
-                });
+            let (n, out) = (out.len(), out.as_mut_ptr().cast::<U>());
+            if n <= BLOCK && whole(a, shape, n) && whole(b, shape, n) {
+                loop2(a.as_ptr::<A>(), b.as_ptr::<B>(), out, n, f);
+            } else {
+                zip_blocks::<A, B, U>(a, b, shape, SendPtr(out), &|a, b, out, len| loop2(a, b, out, len, f));
             }
         })
     }
 }
 
-/// The general case of [`zip`]: feeds `kernel(a, b, out, len)` with contiguous blocks. It does not know the
+/// All but the simplest case of [`zip`]: feeds `kernel(a, b, out, len)` with contiguous blocks. It does not know the
 /// function, so that there is one copy per combination of dtypes.
-fn zip_strided<A: Element, B: Element, U: Element>(
+fn zip_blocks<A: Element, B: Element, U: Element>(
     a: &Array,
     b: &Array,
     shape: &[usize],
     out: SendPtr<U>,
-    kernel: impl Fn(*const A, *const B, *mut U, usize) + Sync,
+    kernel: &(dyn Fn(*const A, *const B, *mut U, usize) + Sync),
 ) {
     let n = numel(shape);
+    if n == 0 {
+        return;
+    }
+    let (all_a, all_b) = (whole(a, shape, n), whole(b, shape, n));
+    let (mut pa, mut pb) = (a.as_ptr::<A>(), b.as_ptr::<B>());
+    if all_a && all_b {
+        let (a, b) = (SendPtr(pa.cast_mut()), SendPtr(pb.cast_mut()));
+        return split(n, BLOCK, estimate(n), |r| {
+            // SAFETY: ranges lie within all three, which have `n` elements in a row, and are disjoint.
+            let (a, b, out) = unsafe { (a.get().add(r.start), b.get().add(r.start), out.get().add(r.start)) };
+            kernel(a, b, out, r.len());
+        });
+    }
+    if n <= BLOCK && (all_a || all_b) && (a.numel() == 1 || b.numel() == 1) {
+        // A number and a short array, the commonest case that is not the one above.
+        let (mut block_a, mut block_b) = (Block::<A>::new(), Block::<B>::new());
+        // SAFETY: an operand with one element has it where it begins.
+        unsafe {
+            if a.numel() == 1 {
+                block_a.0[..n].fill(MaybeUninit::new(*pa));
+                pa = block_a.ptr();
+            } else {
+                block_b.0[..n].fill(MaybeUninit::new(*pb));
+                pb = block_b.ptr();
+            }
+        }
+        return kernel(pa, pb, out.get(), n);
+    }
     let (a, b) = (&*in_reading_order(a), &*in_reading_order(b));
     let joint = collapse(shape, [&strides_in(a, shape), &strides_in(b, shape)]);
-    let kernel: &(dyn Fn(*const A, *const B, *mut U, usize) + Sync) = &kernel;
     if let [_, .., (row, [sa @ (0 | 1), sb @ (0 | 1)])] = joint[..]
         && row >= LONG_ROW
     {
@@ -441,20 +462,14 @@ unsafe fn zip_rows<A: Element, B: Element, U: Element>(
 pub(crate) fn zip_in_place<T: Element>(a: &mut Array, b: &Array, f: impl Fn(T, T) -> T + Copy + Send + Sync) -> bool {
     let shape = Shape::from_slice(a.shape());
     let Some(data) = a.as_mut_slice::<T>() else { return false };
-    let n = data.len();
-    let data = SendPtr(data.as_mut_ptr());
-    if b.is_contiguous() && (b.shape() == &shape[..] || n == 1) {
-        let b = SendPtr(b.as_ptr::<T>().cast_mut());
-        split(n, BLOCK, estimate(n), |r| {
-            // SAFETY: both have `n` elements in a row, `b` shares no storage with `data`, and ranges are disjoint.
-            unsafe { loop_in_place(data.get().add(r.start), b.get().add(r.start), r.len(), f) }
-        });
-    } else if n > 0 {
-        let whole = SendPtr(data.get());
-        zip_strided_in_place(whole, b, &shape, move |x, y, len| {
-            // SAFETY: blocks of the operands as above.
-            unsafe { loop_in_place(x, y, len, f) }
-        });
+    let (n, data) = (data.len(), data.as_mut_ptr());
+    // SAFETY: both have `n` elements in a row where that is said, and `b` shares no storage with `data`.
+    unsafe {
+        if n <= BLOCK && whole(b, &shape, n) {
+            loop_in_place(data, b.as_ptr::<T>(), n, f);
+        } else {
+            zip_blocks_in_place::<T>(SendPtr(data), b, &shape, &|x, y, len| loop_in_place(x, y, len, f));
+        }
     }
     true
 }
@@ -491,18 +506,28 @@ unsafe fn loop_in_place<T: Element>(a: *mut T, b: *const T, n: usize, f: impl Fn
     );
 }
 
-/// The general case of [`zip_in_place`]: feeds `kernel(a, b, len)` with contiguous blocks.
-fn zip_strided_in_place<T: Element>(
+/// All but the simplest case of [`zip_in_place`]: feeds `kernel(a, b, len)` with contiguous blocks.
+fn zip_blocks_in_place<T: Element>(
     a: SendPtr<T>,
     b: &Array,
     shape: &[usize],
-    kernel: impl Fn(*mut T, *const T, usize) + Sync,
+    kernel: &(dyn Fn(*mut T, *const T, usize) + Sync),
 ) {
     let n = numel(shape);
+    if n == 0 {
+        return;
+    }
+    if whole(b, shape, n) {
+        let b = SendPtr(b.as_ptr::<T>().cast_mut());
+        return split(n, BLOCK, estimate(n), |r| {
+            // SAFETY: ranges lie within both, which have `n` elements in a row, and are disjoint.
+            let (a, b) = unsafe { (a.get().add(r.start), b.get().add(r.start)) };
+            kernel(a, b, r.len());
+        });
+    }
     let b = in_reading_order(b);
     let source = Source::<T>::new(&b, shape);
     let len = BLOCK / source.period() * source.period();
-    let kernel: &(dyn Fn(*mut T, *const T, usize) + Sync) = &kernel;
     split(n, len, estimate(n), |r| {
         let mut block = Block::<T>::new();
         // SAFETY: blocks stay within the operands, and ranges are disjoint.
@@ -568,173 +593,4 @@ impl<T: Element> Source<T> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn iota(shape: &[usize]) -> Array {
-        let data: Vec<i32> = (0..numel(shape) as i32).collect();
-        Array::from_slice(Shape::from_slice(shape), &data)
-    }
-
-    fn element<T: Element>(x: &Array, shape: &[usize], mut k: usize) -> T {
-        let strides = strides_in(x, shape);
-        let mut at = 0;
-        for d in (0..shape.len()).rev() {
-            at += (k % shape[d]) as isize * strides[d];
-            k /= shape[d];
-        }
-        // SAFETY: inside the view.
-        unsafe { *x.as_ptr::<T>().offset(at) }
-    }
-
-    fn read<T: Element>(x: &Array, shape: &[usize]) -> Vec<T> {
-        (0..numel(shape)).map(|k| element(x, shape, k)).collect()
-    }
-
-    /// Arrays of many layouts that broadcast to `shape`.
-    fn operands(shape: &[usize]) -> Vec<Array> {
-        let r = shape.len();
-        let mut out = vec![iota(shape), iota(&[]), iota(&vec![1; r])];
-        for mask in 0..1 << r {
-            let part: Vec<usize> = (0..r).map(|d| if mask >> d & 1 == 1 { 1 } else { shape[d] }).collect();
-            out.push(iota(&part));
-        }
-        for cut in 0..r {
-            out.push(iota(&shape[cut..]));
-        }
-        let order: Vec<usize> = (0..r).rev().collect();
-        let reversed: Vec<usize> = shape.iter().rev().copied().collect();
-        out.push(iota(&reversed).permute(&order));
-        for d in 0..r {
-            let mut wide = shape.to_vec();
-            wide[d] *= 2;
-            out.push(iota(&wide).slice(d, 0, shape[d], 2));
-            if shape[d] > 0 {
-                out.push(iota(shape).slice(d, shape[d] - 1, shape[d], -1));
-                out.push(iota(&wide).slice(d, 1, shape[d], 1));
-            }
-        }
-        out
-    }
-
-    const SHAPES: &[&[usize]] = &[
-        &[],
-        &[1],
-        &[5],
-        &[0],
-        &[600],
-        &[3, 4],
-        &[2, 0, 3],
-        &[7, 130],
-        &[2, 3, 5],
-        &[130, 7],
-        &[3, 700],
-        &[300, 300],
-        &[2, 1, 3, 4],
-        &[100, 2, 60],
-    ];
-
-    #[test]
-    fn map_over_any_layout() {
-        for &shape in SHAPES {
-            for x in operands(shape).iter().filter(|x| x.shape() == shape) {
-                let got = map(x, |v: i32| f64::from(v) * 0.5);
-                assert_eq!(got.shape(), shape);
-                let want: Vec<f64> = read::<i32>(x, shape).iter().map(|&v| f64::from(v) * 0.5).collect();
-                assert_eq!(got.as_slice::<f64>().unwrap(), want);
-            }
-        }
-    }
-
-    #[test]
-    fn zip_over_any_pair_of_layouts() {
-        for &shape in SHAPES {
-            let all = operands(shape);
-            let some = if numel(shape) > 10_000 { 9 } else { all.len() };
-            for a in &all {
-                for b in &all[..some] {
-                    for (a, b) in [(a, b), (b, a)] {
-                        let got = zip(a, b, shape, |x: i32, y: i32| x.wrapping_mul(3).wrapping_sub(y));
-                        let want: Vec<i32> = read::<i32>(a, shape)
-                            .iter()
-                            .zip(read::<i32>(b, shape))
-                            .map(|(&x, y)| x.wrapping_mul(3).wrapping_sub(y))
-                            .collect();
-                        assert_eq!(got.as_slice::<i32>().unwrap(), want, "{shape:?}");
-                    }
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn in_place_only_when_owned_and_contiguous() {
-        for &shape in SHAPES {
-            for b in &operands(shape) {
-                let f = |x: i32, y: i32| x - 2 * y;
-                let want: Vec<i32> =
-                    (0..numel(shape) as i32).zip(read::<i32>(b, shape)).map(|(x, y)| f(x, y)).collect();
-                let mut a = iota(shape);
-                assert!(zip_in_place(&mut a, b, f));
-                assert_eq!(a.as_slice::<i32>().unwrap(), want);
-                let mut a = iota(shape);
-                assert!(zip_in_place_right(b, &mut a, |y: i32, x: i32| f(x, y)));
-                assert_eq!(a.as_slice::<i32>().unwrap(), want);
-            }
-        }
-        let mut a = iota(&[40]);
-        let held = a.clone();
-        assert!(!zip_in_place(&mut a, &iota(&[]), |x: i32, _: i32| x));
-        assert!(!map_in_place(&mut a, |x: i32| x));
-        drop(held);
-        assert!(map_in_place(&mut a, |x: i32| x + 1));
-        assert_eq!(a.first::<i32>(), 1);
-        assert!(!map_in_place(&mut a.slice(0, 0, 20, 2), |x: i32| x));
-    }
-
-    #[test]
-    fn select_over_any_layout() {
-        for &shape in SHAPES {
-            let all = operands(shape);
-            for (k, c) in all.iter().enumerate() {
-                let cond = map(c, |v: i32| v % 3 == 0);
-                let (a, b) = (&all[(2 * k + 1) % all.len()], &all[(3 * k + 2) % all.len()]);
-                let got = select::<i32>(&cond, a, b, shape);
-                let want: Vec<i32> = (0..numel(shape))
-                    .map(|k| if element(&cond, shape, k) { element(a, shape, k) } else { element(b, shape, k) })
-                    .collect();
-                assert_eq!(got.as_slice::<i32>().unwrap(), want, "{shape:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn copies_of_any_layout() {
-        use super::super::copy::copy_into_strided;
-        for &shape in SHAPES {
-            for x in operands(shape).iter().filter(|x| x.shape() == shape) {
-                let want = read::<i32>(x, shape);
-                assert_eq!(contiguous(x).as_slice::<i32>().unwrap(), want);
-                let small = map(x, |v: i32| v as u8);
-                let bytes: Vec<u8> = want.iter().map(|&v| v as u8).collect();
-                assert_eq!(small.as_slice::<u8>().unwrap(), bytes);
-                // Into the middle column of a block three times as wide.
-                if let Some(&last) = shape.last() {
-                    let mut wide = Shape::from_slice(shape);
-                    wide[shape.len() - 1] *= 3;
-                    let mut out = Array::full::<i32>(wide.clone(), -1);
-                    let strides = Strides::from_slice(out.strides());
-                    let data = out.as_mut_slice::<i32>().unwrap();
-                    // SAFETY: the region lies inside `out`.
-                    unsafe { copy_into_strided(x, data.as_mut_ptr().wrapping_add(last), &strides) };
-                    let middle = out.slice(shape.len() - 1, last, last, 1);
-                    assert_eq!(read::<i32>(&middle, shape), want);
-                    assert!(read::<i32>(&out.slice(shape.len() - 1, 0, last, 1), shape).iter().all(|&v| v == -1));
-                    assert!(
-                        read::<i32>(&out.slice(shape.len() - 1, 2 * last, last, 1), shape).iter().all(|&v| v == -1)
-                    );
-                }
-            }
-        }
-    }
-}
+mod tests;

@@ -1,0 +1,223 @@
+//! Remainders of division.
+
+use super::arith::{binary_samples, mul_owned, with_common_dtype};
+use super::family::{Binary, Operands, Reads, binary};
+use super::table::{ErrorSample, Naive, Sample, ops, sample_tensor};
+use crate::array::Array;
+use crate::dtype::{Element, dispatch};
+use crate::error::bail;
+use crate::kernels::{map, reduce};
+use crate::tensor::Operand;
+use crate::{DType, ErrorKind, Result, Tensor};
+
+ops! { OPS;
+    /// What is left of each element after a division by `divisor` whose quotient is rounded towards zero: it has the
+    /// sign of the element. Rust's `%`.
+    ///
+    /// # Shapes
+    /// Both operands broadcast against each other.
+    ///
+    /// # Dtypes
+    /// Floats and integers, promoted by the table of [`DType`]; bools become `i64`. NaN for a float divisor of 0.
+    ///
+    /// # Derivative
+    /// 1, and minus the quotient with respect to the divisor; also where the quotient jumps.
+    ///
+    /// # Errors
+    /// `Shape` if the shapes do not broadcast; `Value` for an integer divisor of 0.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::Tensor;
+    /// assert_eq!(Tensor::from([5.5, -5.5]).fmod(2.0)?.to_vec::<f64>()?, [1.5, -1.5]);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    fn fmod(&self, divisor: impl Operand) -> Result<Tensor> = fmod { samples: fmod_samples, errors: fmod_errors };
+
+    /// What is left of each element after a division by `divisor` whose quotient is rounded down: it has the sign of
+    /// the divisor. Python's `%`.
+    ///
+    /// # Shapes
+    /// Both operands broadcast against each other.
+    ///
+    /// # Dtypes
+    /// Floats and integers, promoted by the table of [`DType`]; bools become `i64`. NaN for a float divisor of 0.
+    ///
+    /// # Derivative
+    /// 1, and minus the quotient with respect to the divisor; also where the quotient jumps.
+    ///
+    /// # Errors
+    /// `Shape` if the shapes do not broadcast; `Value` for an integer divisor of 0.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::Tensor;
+    /// assert_eq!(Tensor::from([5.5, -5.5]).remainder(2.0)?.to_vec::<f64>()?, [1.5, 0.5]);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    fn remainder(&self, divisor: impl Operand) -> Result<Tensor> = remainder {
+        samples: remainder_samples, errors: remainder_errors
+    };
+}
+
+/// Numbers with a remainder.
+trait Divides: Element {
+    /// The remainder with the sign of `self`; 0 for an integer divisor of 0.
+    fn rest(self, divisor: Self) -> Self;
+    fn below_zero(self) -> bool;
+    fn plus(self, other: Self) -> Self;
+}
+
+macro_rules! divides {
+    ($($t:ty: $rest:expr;)*) => { $(
+        impl Divides for $t {
+            #[inline(always)]
+            fn rest(self, divisor: $t) -> $t { $rest(self, divisor) }
+            #[inline(always)]
+            fn below_zero(self) -> bool { self < <$t as Element>::ZERO }
+            #[inline(always)]
+            fn plus(self, other: $t) -> $t { self + other }
+        }
+    )* };
+}
+divides! {
+    u8: |a: u8, b: u8| a.checked_rem(b).unwrap_or(0);
+    // The one quotient that is out of range leaves nothing.
+    i32: |a: i32, b: i32| a.checked_rem(b).unwrap_or(0);
+    i64: |a: i64, b: i64| a.checked_rem(b).unwrap_or(0);
+    f32: |a: f32, b: f32| a % b;
+    f64: |a: f64, b: f64| a % b;
+}
+
+/// Applies `K` to numbers of one dtype.
+fn divide<K: Binary>(a: &Tensor, divisor: impl Operand) -> Result<Tensor> {
+    let number = |t: &Tensor| if t.dtype() == DType::Bool { t.to_dtype(DType::I64) } else { Ok(t.clone()) };
+    let a = &number(a)?;
+    divisor.with_operand(K::NAME, a.dtype(), |b| with_common_dtype(a, &number(b)?, false, binary::<K>))
+}
+
+fn fmod(a: &Tensor, divisor: impl Operand) -> Result<Tensor> {
+    divide::<Fmod>(a, divisor)
+}
+
+fn remainder(a: &Tensor, divisor: impl Operand) -> Result<Tensor> {
+    divide::<Remainder>(a, divisor)
+}
+
+fn check_divisor(op: &str, b: &Array) -> Result<()> {
+    let dims: Vec<usize> = (0..b.rank()).collect();
+    if b.dtype().is_int() && !reduce::all(b, &dims)?.first::<bool>() {
+        bail!(Value, "{op}: expected integer divisors other than 0, got one that is 0 among {}", b.ty());
+    }
+    Ok(())
+}
+
+/// `-d` times the quotient, which the result tells: `a - result` is a multiple of the divisor.
+fn minus_quotient(d: &Tensor, values: Operands<'_>) -> Result<Tensor> {
+    let quotient = values.lhs().sub(values.output())?.div(values.rhs())?.round()?;
+    mul_owned(quotient.neg()?, d.clone())
+}
+
+fn reads((_, right): (bool, bool)) -> Reads {
+    Reads { lhs: right, rhs: right, output: right }
+}
+
+struct Fmod;
+
+impl Binary for Fmod {
+    const NAME: &'static str = "fmod";
+    fn kernel(a: &Array, b: &Array, shape: &[usize]) -> Result<Array> {
+        check_divisor("fmod", b)?;
+        dispatch!(a.dtype(), "fmod", number, T => Ok(map::zip::<T, T, T>(a, b, shape, #[inline(always)] |a, b| a.rest(b))))
+    }
+    fn reads(needs: (bool, bool)) -> Reads {
+        reads(needs)
+    }
+    fn left(d: &Tensor, _: Operands<'_>) -> Result<Tensor> {
+        Ok(d.clone())
+    }
+    fn right(d: &Tensor, values: Operands<'_>) -> Result<Tensor> {
+        minus_quotient(d, values)
+    }
+}
+
+struct Remainder;
+
+impl Binary for Remainder {
+    const NAME: &'static str = "remainder";
+    fn kernel(a: &Array, b: &Array, shape: &[usize]) -> Result<Array> {
+        check_divisor("remainder", b)?;
+        dispatch!(a.dtype(), "remainder", number, T => Ok(map::zip::<T, T, T>(a, b, shape, #[inline(always)] |a, b| {
+            let rest = a.rest(b);
+            if rest != T::ZERO && rest.below_zero() != b.below_zero() { rest.plus(b) } else { rest }
+        })))
+    }
+    fn reads(needs: (bool, bool)) -> Reads {
+        reads(needs)
+    }
+    fn left(d: &Tensor, _: Operands<'_>) -> Result<Tensor> {
+        Ok(d.clone())
+    }
+    fn right(d: &Tensor, values: Operands<'_>) -> Result<Tensor> {
+        minus_quotient(d, values)
+    }
+}
+
+fn fmod_samples() -> Vec<Sample> {
+    // Away from the multiples, where the quotient jumps.
+    let mut all = binary_samples(
+        (1.05, 1.95),
+        |a, b| a.add(2.0)?.fmod(b.mul(0.5)?.add(3.0)?),
+        |a, b| {
+            let (x, y) = (a + 2.0, b / 2.0 + 3.0);
+            x - y * (x / y).trunc()
+        },
+    );
+    all.extend(signs(|x, y| x.fmod(y), |x, y| x - y * (x / y).trunc()));
+    all
+}
+
+fn remainder_samples() -> Vec<Sample> {
+    let mut all = binary_samples(
+        (1.05, 1.95),
+        |a, b| a.add(2.0)?.remainder(b.mul(0.5)?.add(3.0)?),
+        |a, b| {
+            let (x, y) = (a + 2.0, b / 2.0 + 3.0);
+            x - y * (x / y).floor()
+        },
+    );
+    all.extend(signs(|x, y| x.remainder(y), |x, y| x - y * (x / y).floor()));
+    all
+}
+
+/// Samples with every pair of signs, in floats and in integers.
+fn signs(call: fn(&Tensor, &Tensor) -> Result<Tensor>, reference: fn(f64, f64) -> f64) -> Vec<Sample> {
+    let naive = move |x: &[Naive]| vec![Naive::from_fn(&x[0].shape, |i| reference(x[0].at(i), x[1].at(i)))];
+    let floats = [Tensor::from([5.3, -5.3, 5.3, -5.3]), Tensor::from([2.0, 2.0, -2.0, -2.0])];
+    let integers = [Tensor::from([7i64, -7, 7, -7, 6]), Tensor::from([3i64, 3, -3, -3, -3])];
+    vec![
+        Sample::one("signs", floats, move |x| call(&x[0], &x[1])).reference(naive),
+        Sample::one("integers", integers, move |x| call(&x[0], &x[1])).reference(naive).not_differentiable(),
+    ]
+}
+
+fn errors_of(call: fn(&Tensor, &Tensor) -> Result<Tensor>) -> Vec<ErrorSample> {
+    let (a, b) = (sample_tensor(&[2, 3], 0.0, 1.0, 1), sample_tensor(&[4], 0.0, 1.0, 2));
+    vec![
+        ErrorSample::new("shapes", ErrorKind::Shape, "got lhs f64[2,3] and rhs f64[4]", move || call(&a, &b)),
+        ErrorSample::new(
+            "zero",
+            ErrorKind::Value,
+            "expected integer divisors other than 0, got one that is 0 among i64[2]",
+            move || call(&Tensor::from([3i64, 4]), &Tensor::from([2i64, 0])),
+        ),
+    ]
+}
+
+fn fmod_errors() -> Vec<ErrorSample> {
+    errors_of(|x, y| x.fmod(y))
+}
+
+fn remainder_errors() -> Vec<ErrorSample> {
+    errors_of(|x, y| x.remainder(y))
+}

@@ -1,0 +1,361 @@
+//! Losses of pairs of numbers: each element of a tensor against that of a target.
+
+use super::loss::{Reduction, naive_reduction};
+use super::reduce::to_float;
+use super::table::{ErrorSample, Naive, Sample, ops, sample_tensor};
+use crate::error::bail;
+use crate::{ErrorKind, Result, Tensor};
+
+ops! { OPS;
+    /// The mean of the squared differences from `target`.
+    ///
+    /// # Shapes
+    /// Both tensors have one shape; the result is `[]`.
+    ///
+    /// # Dtypes
+    /// Floats, promoted; integers become `f32`.
+    ///
+    /// # Derivative
+    /// `2 (x - target) / n`, and its negative with respect to the target.
+    ///
+    /// # Errors
+    /// `Shape` if the shapes differ: a loss that broadcasts is more often a mistake than meant.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::Tensor;
+    /// let x = Tensor::from([1.0, 2.0]);
+    /// assert_eq!(x.mse_loss(&Tensor::from([0.0, 0.0]))?.item::<f64>()?, 2.5);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    fn mse_loss(&self, target: &Tensor) -> Result<Tensor> = mse_mean { samples: mse_samples, errors: mse_errors };
+
+    /// [`mse_loss`](Tensor::mse_loss) with another reduction than the mean.
+    ///
+    /// # Shapes
+    /// Both tensors have one shape; the result is `[]`, or has that shape for [`Reduction::None`].
+    ///
+    /// # Dtypes
+    /// Floats, promoted; integers become `f32`.
+    ///
+    /// # Derivative
+    /// `2 (x - target)` per element, and its negative with respect to the target.
+    ///
+    /// # Errors
+    /// `Shape` if the shapes differ.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::{Reduction, Tensor};
+    /// let x = Tensor::from([1.0, 2.0]);
+    /// assert_eq!(x.mse_loss_with(&Tensor::from([0.0, 0.0]), Reduction::Sum)?.item::<f64>()?, 5.0);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    fn mse_loss_with(&self, target: &Tensor, reduction: Reduction) -> Result<Tensor> = mse {
+        samples: mse_with_samples, errors: mse_errors
+    };
+
+    /// The absolute differences from `target`.
+    ///
+    /// # Shapes
+    /// Both tensors have one shape; the result is `[]`, or has that shape for [`Reduction::None`].
+    ///
+    /// # Dtypes
+    /// Floats, promoted; integers become `f32`.
+    ///
+    /// # Derivative
+    /// The sign of the difference, 0 where there is none.
+    ///
+    /// # Errors
+    /// `Shape` if the shapes differ.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::{Reduction, Tensor};
+    /// let (x, y) = (Tensor::from([1.0, 2.0]), Tensor::from([1.0, 4.5]));
+    /// assert_eq!(x.l1_loss(&y, Reduction::Sum)?.item::<f64>()?, 2.5);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    fn l1_loss(&self, target: &Tensor, reduction: Reduction) -> Result<Tensor> = l1_loss { samples: l1_samples, errors: pair_errors };
+
+    /// Half the square of the difference from `target` where that is at most `delta` in size, else
+    /// `delta·(|x - target| - delta/2)`.
+    ///
+    /// # Shapes
+    /// Both tensors have one shape; the result is `[]`, or has that shape for [`Reduction::None`].
+    ///
+    /// # Dtypes
+    /// Floats, promoted; integers become `f32`.
+    ///
+    /// # Derivative
+    /// The difference, clamped to `delta`; its negative with respect to the target.
+    ///
+    /// # Errors
+    /// `Shape` if the shapes differ; `Value` unless `delta` is a positive number.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::{Reduction, Tensor};
+    /// let (x, y) = (Tensor::from([1.0, 2.0]), Tensor::from([1.0, 4.5]));
+    /// assert_eq!(x.huber_loss(&y, 2.0, Reduction::Sum)?.item::<f64>()?, 3.0);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    fn huber_loss(&self, target: &Tensor, delta: f64, reduction: Reduction) -> Result<Tensor> = huber_loss { samples: huber_samples, errors: huber_errors };
+
+    /// [`huber_loss`](Tensor::huber_loss) divided by its parameter: half the square of the difference over `beta` where that is at
+    /// most `beta` in size, else `|x - target| - beta/2`. For `beta` 0 it is [`l1_loss`](Tensor::l1_loss).
+    ///
+    /// # Shapes
+    /// Both tensors have one shape; the result is `[]`, or has that shape for [`Reduction::None`].
+    ///
+    /// # Dtypes
+    /// Floats, promoted; integers become `f32`.
+    ///
+    /// # Derivative
+    /// The difference over `beta`, clamped to 1; its negative with respect to the target.
+    ///
+    /// # Errors
+    /// `Shape` if the shapes differ; `Value` if `beta` is negative or no number.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::{Reduction, Tensor};
+    /// let (x, y) = (Tensor::from([1.0, 2.0]), Tensor::from([1.0, 4.5]));
+    /// assert_eq!(x.smooth_l1_loss(&y, 1.0, Reduction::Sum)?.item::<f64>()?, 2.0);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    fn smooth_l1_loss(&self, target: &Tensor, beta: f64, reduction: Reduction) -> Result<Tensor> = smooth_l1_loss { samples: smooth_l1_samples, errors: smooth_l1_errors };
+
+    /// The cross entropy of the probabilities `target` and `sigmoid` of this tensor, `-t·log(p) - (1 - t)·log(1 - p)`, computed
+    /// without overflow.
+    ///
+    /// # Shapes
+    /// Both tensors have one shape; the result is `[]`, or has that shape for [`Reduction::None`].
+    ///
+    /// # Dtypes
+    /// Floats, promoted; integers become `f32`.
+    ///
+    /// # Derivative
+    /// `sigmoid(x) - target`; `-x` with respect to the target.
+    ///
+    /// # Errors
+    /// `Shape` if the shapes differ.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::{Reduction, Tensor};
+    /// let x = Tensor::from([1000.0, -1000.0]);
+    /// let losses = x.binary_cross_entropy_with_logits(&Tensor::from([1.0, 1.0]), Reduction::None)?;
+    /// assert_eq!(losses.to_vec::<f64>()?, [0.0, 1000.0]);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    fn binary_cross_entropy_with_logits(&self, target: &Tensor, reduction: Reduction) -> Result<Tensor> = binary_cross_entropy_with_logits { samples: logits_samples, errors: pair_errors };
+
+    /// The divergence `t·(log(t) - x)` of logarithms of probabilities from the probabilities `t`, which are `target`, or its
+    /// exponential with `log_target`. It is 0 where `t` is 0.
+    ///
+    /// # Shapes
+    /// Both tensors have one shape; the result is `[]`, or has that shape for [`Reduction::None`].
+    ///
+    /// # Dtypes
+    /// Floats, promoted; integers become `f32`.
+    ///
+    /// # Derivative
+    /// `-t`; with respect to the target `log(t) + 1 - x`, or `t·(log(t) + 1 - x)` with `log_target`.
+    ///
+    /// # Errors
+    /// `Shape` if the shapes differ.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::{Reduction, Tensor};
+    /// let x = Tensor::from([0.5, 0.5]).log()?;
+    /// let y = x.kl_div(&Tensor::from([1.0, 0.0]), false, Reduction::Sum)?;
+    /// assert_eq!(y.item::<f64>()?, 2f64.ln());
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    fn kl_div(&self, target: &Tensor, log_target: bool, reduction: Reduction) -> Result<Tensor> = kl_div { samples: kl_samples, errors: pair_errors };
+}
+
+/// Both tensors as floats.
+fn pair(op: &str, x: &Tensor, target: &Tensor) -> Result<(Tensor, Tensor)> {
+    if x.shape() != target.shape() {
+        bail!(Shape, "{op}: expected a target of the shape of {}, got {}", x.ty(), target.ty(); help = "expand one of \
+            them first if broadcasting is meant");
+    }
+    Ok((to_float(x)?, to_float(target)?))
+}
+
+fn difference(op: &str, x: &Tensor, target: &Tensor) -> Result<Tensor> {
+    let (x, target) = pair(op, x, target)?;
+    x.sub(target)
+}
+
+fn mse_mean(x: &Tensor, target: &Tensor) -> Result<Tensor> {
+    Reduction::Mean.of(&difference("mse_loss", x, target)?.square()?)
+}
+
+fn mse(x: &Tensor, target: &Tensor, reduction: Reduction) -> Result<Tensor> {
+    reduction.of(&difference("mse_loss_with", x, target)?.square()?)
+}
+
+fn l1_loss(x: &Tensor, target: &Tensor, reduction: Reduction) -> Result<Tensor> {
+    reduction.of(&difference("l1_loss", x, target)?.abs()?)
+}
+
+/// Half the square of `d` up to `delta`, then on along the tangent. With `c`, the difference clamped to `delta`, it is
+/// `c·(d - c/2)`, whose derivative `c` has no branch that could be infinite.
+fn huber(d: &Tensor, delta: f64) -> Result<Tensor> {
+    let c = d.clamp(Some(-delta), Some(delta))?;
+    c.mul(d.sub(c.mul(0.5)?)?)
+}
+
+fn huber_loss(x: &Tensor, target: &Tensor, delta: f64, reduction: Reduction) -> Result<Tensor> {
+    if !(delta > 0.0 && delta.is_finite()) {
+        bail!(Value, "huber_loss: expected a positive delta, got {delta}");
+    }
+    reduction.of(&huber(&difference("huber_loss", x, target)?, delta)?)
+}
+
+fn smooth_l1_loss(x: &Tensor, target: &Tensor, beta: f64, reduction: Reduction) -> Result<Tensor> {
+    if !(beta >= 0.0 && beta.is_finite()) {
+        bail!(Value, "smooth_l1_loss: expected a beta that is not negative, got {beta}");
+    }
+    let d = difference("smooth_l1_loss", x, target)?;
+    reduction.of(&if beta == 0.0 { d.abs()? } else { huber(&d, beta)?.div(beta)? })
+}
+
+fn binary_cross_entropy_with_logits(x: &Tensor, target: &Tensor, reduction: Reduction) -> Result<Tensor> {
+    let (x, t) = pair("binary_cross_entropy_with_logits", x, target)?;
+    // softplus(-x) + (1 - t)·x.
+    reduction.of(&x.neg()?.softplus()?.add(t.neg()?.add(1.0)?.mul(&x)?)?)
+}
+
+fn kl_div(x: &Tensor, target: &Tensor, log_target: bool, reduction: Reduction) -> Result<Tensor> {
+    let (x, t) = pair("kl_div", x, target)?;
+    reduction.of(&if log_target { t.exp()?.mul(t.sub(x)?)? } else { t.xlogy(&t)?.sub(t.mul(x)?)? })
+}
+
+type Loss = fn(&Tensor, &Tensor, Reduction) -> Result<Tensor>;
+
+/// Samples of a loss whose elements, with targets in `targets`, are `reference(x, t)`.
+fn samples(loss: Loss, reductions: &[Reduction], targets: (f64, f64), reference: fn(f64, f64) -> f64) -> Vec<Sample> {
+    let mut samples = Vec::new();
+    for &reduction in reductions {
+        for shape in [&[2usize, 3][..], &[4], &[], &[0]] {
+            if reduction == Reduction::Mean && shape == [0] {
+                continue;
+            }
+            let inputs = [sample_tensor(shape, -1.0, 1.0, 1), sample_tensor(shape, targets.0, targets.1, 2)];
+            samples.push(
+                Sample::one(format!("{shape:?} {reduction:?}"), inputs, move |x| loss(&x[0], &x[1], reduction))
+                    .reference(move |x| {
+                        let data = x[0].data.iter().zip(&x[1].data).map(|(a, b)| reference(*a, *b)).collect();
+                        naive_reduction(Naive { shape: x[0].shape.clone(), data }, reduction)
+                    }),
+            );
+        }
+    }
+    samples
+}
+
+const ALL: [Reduction; 3] = [Reduction::None, Reduction::Mean, Reduction::Sum];
+const AROUND: (f64, f64) = (-1.0, 1.0);
+
+fn mse_samples() -> Vec<Sample> {
+    samples(|x, t, _| x.mse_loss(t), &[Reduction::Mean], AROUND, |x, t| (x - t).powi(2))
+}
+
+fn mse_with_samples() -> Vec<Sample> {
+    samples(Tensor::mse_loss_with, &[Reduction::None, Reduction::Sum], AROUND, |x, t| (x - t).powi(2))
+}
+
+fn l1_samples() -> Vec<Sample> {
+    samples(Tensor::l1_loss, &ALL, AROUND, |x, t| (x - t).abs())
+}
+
+fn huber_samples() -> Vec<Sample> {
+    let reference = |x: f64, t: f64| match (x - t).abs() {
+        d if d <= 0.75 => d * d / 2.0,
+        d => 0.75 * (d - 0.375),
+    };
+    samples(|x, t, r| x.huber_loss(t, 0.75, r), &ALL, AROUND, reference)
+}
+
+fn smooth_l1_samples() -> Vec<Sample> {
+    let reference = |x: f64, t: f64| match (x - t).abs() {
+        d if d <= 0.25 => d * d / 0.5,
+        d => d - 0.125,
+    };
+    let mut all = samples(|x, t, r| x.smooth_l1_loss(t, 0.25, r), &ALL, AROUND, reference);
+    all.extend(samples(
+        |x, t, _| x.smooth_l1_loss(t, 0.0, Reduction::Mean),
+        &[Reduction::Mean],
+        AROUND,
+        |x, t| (x - t).abs(),
+    ));
+    let n = all.len();
+    for sample in &mut all[n - 3..] {
+        sample.label += ", beta 0";
+    }
+    all
+}
+
+fn logits_samples() -> Vec<Sample> {
+    let reference = |x: f64, t: f64| {
+        let p = 1.0 / (1.0 + (-x).exp());
+        -t * p.ln() - (1.0 - t) * (1.0 - p).ln()
+    };
+    samples(Tensor::binary_cross_entropy_with_logits, &ALL, (0.1, 0.9), reference)
+}
+
+fn kl_samples() -> Vec<Sample> {
+    let of_probabilities = samples(|x, t, r| x.kl_div(t, false, r), &ALL, (0.1, 0.9), |x, t| t * (t.ln() - x));
+    let of_logarithms = samples(|x, t, r| x.kl_div(t, true, r), &ALL, (-2.0, -0.1), |x, t| t.exp() * (t - x));
+    let named = of_logarithms.into_iter().map(|mut sample| {
+        sample.label += ", logarithms";
+        sample
+    });
+    of_probabilities.into_iter().chain(named).collect()
+}
+
+fn shape_error(call: impl Fn(&Tensor, &Tensor) -> Result<Tensor> + Send + Sync + 'static) -> ErrorSample {
+    let x = sample_tensor(&[2, 1], 0.0, 1.0, 1);
+    let message = "expected a target of the shape of f64[2,1], got f64[2]";
+    ErrorSample::new("shape", ErrorKind::Shape, message, move || call(&x, &Tensor::from([0.0, 1.0])))
+}
+
+fn mse_errors() -> Vec<ErrorSample> {
+    vec![shape_error(Tensor::mse_loss)]
+}
+
+fn pair_errors() -> Vec<ErrorSample> {
+    let sum = Reduction::Sum;
+    vec![
+        shape_error(move |x, t| x.l1_loss(t, sum)),
+        shape_error(move |x, t| x.binary_cross_entropy_with_logits(t, sum)),
+        shape_error(move |x, t| x.kl_div(t, true, sum)),
+    ]
+}
+
+fn huber_errors() -> Vec<ErrorSample> {
+    let bad = |delta: f64, message| {
+        let x = sample_tensor(&[2], 0.0, 1.0, 1);
+        ErrorSample::new("delta", ErrorKind::Value, message, move || x.huber_loss(&x, delta, Reduction::Sum))
+    };
+    vec![
+        shape_error(|x, t| x.huber_loss(t, 1.0, Reduction::Sum)),
+        bad(0.0, "huber_loss: expected a positive delta, got 0"),
+        bad(f64::NAN, "got NaN"),
+    ]
+}
+
+fn smooth_l1_errors() -> Vec<ErrorSample> {
+    let x = sample_tensor(&[2], 0.0, 1.0, 1);
+    vec![
+        shape_error(|x, t| x.smooth_l1_loss(t, 1.0, Reduction::Sum)),
+        ErrorSample::new("beta", ErrorKind::Value, "expected a beta that is not negative, got -1", move || {
+            x.smooth_l1_loss(&x, -1.0, Reduction::Sum)
+        }),
+    ]
+}

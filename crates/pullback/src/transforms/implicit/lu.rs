@@ -1,0 +1,191 @@
+//! Linear systems with a matrix, by elimination.
+
+use super::solver::Failure;
+use crate::error::bail;
+use crate::shape::{Shape, broadcast, numel};
+use crate::{DType, Result, Tensor};
+
+/// The solutions of `a·x = b` for matrices `[…, n, n]` and vectors `[…, n]`, whose leading dimensions broadcast, on values
+/// without derivatives. Each matrix is taken apart once, however many vectors it serves.
+pub(super) fn solve(a: &Tensor, b: &Tensor, failure: Failure) -> Result<Tensor> {
+    let n = b.shape().last().copied().unwrap_or(0);
+    let (of_a, of_b) = (&a.shape()[..a.rank().saturating_sub(2)], &b.shape()[..b.rank().saturating_sub(1)]);
+    let Some(lead) = broadcast(of_a, of_b) else {
+        bail!(Internal, "matrices {} and vectors {} do not fit", a.ty(), b.ty());
+    };
+    let epsilon = if b.dtype() == DType::F32 { f64::from(f32::EPSILON) } else { f64::EPSILON };
+    let read = |t: &Tensor| t.to_dtype(DType::F64)?.to_vec::<f64>();
+    let (matrices, vectors) = (read(a)?, read(b)?);
+    let systems = numel(&lead);
+    let mut factors: Vec<Option<Factors>> = (0..numel(of_a)).map(|_| None).collect();
+    let mut solutions = Vec::with_capacity(systems * n);
+    for k in 0..systems {
+        let (i, j) = (element_of(of_a, &lead, k), element_of(of_b, &lead, k));
+        let factors = factors[i].get_or_insert_with(|| {
+            Factors::of(matrices[i * n * n..(i + 1) * n * n].to_vec(), n, (n as f64).sqrt() * epsilon)
+        });
+        let b = &vectors[j * n..(j + 1) * n];
+        if let (Some(row), Failure::Error) = (factors.singular, failure) {
+            let which = if systems == 1 { String::new() } else { format!(" in system {k} of {systems}") };
+            bail!(Value, "expected a linear system with one solution, got a matrix of size {n} that is singular to \
+                working precision{which} (nothing is left to divide by in step {row})"; help = "a derivative of the \
+                solution does not exist there; `LinearSolver::nan_on_failure` gives NaN instead of an error");
+        }
+        solutions.extend(factors.solve(b));
+    }
+    let shape: Shape = lead.iter().copied().chain([n]).collect();
+    Tensor::from_slice(&solutions, &shape)?.to_dtype(b.dtype())
+}
+
+/// Where element `k` of a shape lies in one that broadcasts to it.
+fn element_of(own: &[usize], whole: &[usize], mut k: usize) -> usize {
+    let (mut place, mut stride) = (0, 1);
+    for (d, &size) in whole.iter().enumerate().rev() {
+        let Some(&own) = (d + own.len()).checked_sub(whole.len()).and_then(|d| own.get(d)) else { break };
+        if own != 1 {
+            place += k % size * stride;
+        }
+        k /= size;
+        stride *= own;
+    }
+    place
+}
+
+/// A matrix as the product of a lower and an upper triangle, with exchanged rows.
+struct Factors {
+    n: usize,
+    /// Both triangles.
+    elements: Vec<f64>,
+    order: Vec<usize>,
+    rows: Vec<f64>,
+    columns: Vec<f64>,
+    /// The step at which there was no pivot.
+    singular: Option<usize>,
+    finite: bool,
+}
+
+impl Factors {
+    /// Elimination with partial pivoting, which stops where every pivot is smaller than `tiny`.
+    fn of(mut a: Vec<f64>, n: usize, tiny: f64) -> Factors {
+        let finite = a.iter().all(|v| v.is_finite());
+        // Rows and columns of size 1 make pivots comparable, in whatever units the equations and unknowns are.
+        let size = |of: &mut dyn Iterator<Item = f64>| {
+            let size = of.fold(0.0f64, |m, v| m.max(v.abs()));
+            if size > 0.0 && size.is_finite() { size } else { 1.0 }
+        };
+        let rows: Vec<f64> = a.chunks(n.max(1)).map(|row| size(&mut row.iter().copied())).collect();
+        for (row, size) in a.chunks_mut(n.max(1)).zip(&rows) {
+            row.iter_mut().for_each(|v| *v /= size);
+        }
+        let columns: Vec<f64> = (0..n).map(|j| size(&mut (0..n).map(|i| a[i * n + j]))).collect();
+        for row in a.chunks_mut(n.max(1)) {
+            row.iter_mut().zip(&columns).for_each(|(v, size)| *v /= size);
+        }
+        let mut factors = Factors { n, elements: a, order: (0..n).collect(), rows, columns, singular: None, finite };
+        if finite {
+            factors.singular = factors.eliminate(tiny).err();
+        }
+        factors
+    }
+
+    fn eliminate(&mut self, tiny: f64) -> Result<(), usize> {
+        let (n, a) = (self.n, &mut self.elements);
+        for k in 0..n {
+            let mut pivot = k;
+            for row in k + 1..n {
+                if a[row * n + k].abs() > a[pivot * n + k].abs() {
+                    pivot = row;
+                }
+            }
+            if a[pivot * n + k].abs() <= tiny {
+                return Err(k);
+            }
+            if pivot != k {
+                for column in 0..n {
+                    a.swap(k * n + column, pivot * n + column);
+                }
+                self.order.swap(k, pivot);
+            }
+            let (above, below) = a.split_at_mut((k + 1) * n);
+            let first = &above[k * n..];
+            for row in below.chunks_mut(n) {
+                row[k] /= first[k];
+                let factor = row[k];
+                if factor != 0.0 {
+                    row[k + 1..].iter_mut().zip(&first[k + 1..]).for_each(|(v, f)| *v -= factor * f);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The solution for a right-hand side; NaN where there is none.
+    fn solve(&self, b: &[f64]) -> Vec<f64> {
+        let n = self.n;
+        if !self.finite || self.singular.is_some() {
+            return vec![f64::NAN; n];
+        }
+        let dot = |a: &[f64], x: &[f64]| a.iter().zip(x).map(|(a, x)| a * x).sum::<f64>();
+        let mut x: Vec<f64> = self.order.iter().map(|&row| b[row] / self.rows[row]).collect();
+        for k in 0..n {
+            x[k] -= dot(&self.elements[k * n..k * n + k], &x);
+        }
+        for k in (0..n).rev() {
+            let row = &self.elements[k * n..(k + 1) * n];
+            x[k] = (x[k] - dot(&row[k + 1..], &x[k + 1..])) / row[k];
+        }
+        x.iter_mut().zip(&self.columns).for_each(|(x, size)| *x /= size);
+        x
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ErrorKind;
+
+    fn vector(v: &[f64]) -> Tensor {
+        Tensor::from_slice(v, &[v.len()]).unwrap()
+    }
+
+    fn solved(a: &Tensor, b: &Tensor) -> Vec<f64> {
+        solve(a, b, Failure::Error).unwrap().to_vec::<f64>().unwrap()
+    }
+
+    #[test]
+    fn solves_what_has_a_solution_and_refuses_what_has_none() {
+        // The first pivot is zero, and rows differ in size by far.
+        let a = Tensor::from([[0.0, 2.0, 1.0], [1e-30, 1e-30, 0.0], [3e20, 0.0, 1e20]]);
+        let x = solved(&a, &vector(&[5.0, 3e-30, 4e20]));
+        assert!(x.iter().zip([1.0, 2.0, 1.0]).all(|(x, want)| (x - want).abs() < 1e-14), "{x:?}");
+        let x = solved(&Tensor::from([[1.0, 1e-20], [1.0, 2e-20]]), &vector(&[3.0, 4.0]));
+        assert!((x[0] - 2.0).abs() < 1e-14 && (x[1] / 1e20 - 1.0).abs() < 1e-14, "{x:?}");
+        for singular in [[[1.0, 2.0], [2.0, 4.0]], [[0.1, 0.3], [0.3, 0.9]], [[0.0, 0.0], [0.0, 1.0]]] {
+            let e = solve(&Tensor::from(singular), &vector(&[1.0, 1.0]), Failure::Error).unwrap_err();
+            assert!(e.kind() == ErrorKind::Value && e.to_string().contains("singular to working precision"), "{e}");
+        }
+        // One of two fails, and the other does not notice.
+        let a = Tensor::from([[[1.0, 2.0], [2.0, 4.0]], [[2.0, 0.0], [0.0, 4.0]]]);
+        let b = Tensor::from([[1.0, 1.0], [1.0, 1.0]]);
+        let x = solve(&a, &b, Failure::Nan).unwrap().to_vec::<f64>().unwrap();
+        assert!(x[0].is_nan() && x[1].is_nan() && x[2..] == [0.5, 0.25], "{x:?}");
+        let e = solve(&a, &b, Failure::Error).unwrap_err().to_string();
+        assert!(e.contains("in system 0 of 2"), "{e}");
+        assert!(solved(&Tensor::from([[f64::NAN]]), &vector(&[1.0]))[0].is_nan());
+        assert!(solved(&Tensor::from([[f64::INFINITY]]), &vector(&[1.0]))[0].is_nan());
+        assert!(solved(&Tensor::zeros(&[0, 0], DType::F64).unwrap(), &vector(&[])).is_empty());
+    }
+
+    #[test]
+    fn leading_dimensions_broadcast() {
+        // Matrices [2, 1, 1, 1] and vectors [1, 3, 1]: each number by each.
+        let a = Tensor::from([[[[2.0]]], [[[4.0]]]]);
+        let b = Tensor::from([[[1.0], [2.0], [3.0]]]);
+        let x = solve(&a, &b, Failure::Error).unwrap();
+        assert_eq!((x.shape(), x.to_vec::<f64>().unwrap()), (&[2, 3, 1][..], vec![0.5, 1.0, 1.5, 0.25, 0.5, 0.75]));
+        let x = solve(&Tensor::from([[2.0]]), &Tensor::from([[[1.0], [2.0]], [[3.0], [4.0]]]), Failure::Error).unwrap();
+        assert_eq!((x.shape(), x.to_vec::<f64>().unwrap()), (&[2, 2, 1][..], vec![0.5, 1.0, 1.5, 2.0]));
+        let x = solve(&Tensor::from([[[2.0]], [[4.0]]]), &vector(&[1.0]), Failure::Error).unwrap();
+        assert_eq!((x.shape(), x.to_vec::<f64>().unwrap()), (&[2, 1][..], vec![0.5, 0.25]));
+    }
+}
