@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use pullback::random::{Generator, Key};
 use pullback::{
-    Context, Cotangent, DType, Function, Randomness, Result, Tensor, Vmap, checkpoint, cond, custom_vjp, fori, grad,
-    hessian, jacfwd, jacrev, jvp, stack, vjp, vmap, while_loop,
+    Context, Cotangent, DType, Function, Randomness, Result, Tensor, Vmap, autograd, checkpoint, cond, custom_vjp,
+    fori, grad, hessian, jacfwd, jacrev, jvp, stack, vjp, vmap, while_loop,
 };
 
 use crate::every_way::check;
@@ -499,4 +499,26 @@ fn user_functions_inside() {
     // And one around.
     let around = pullback::custom(|x: &Tensor| checkpoint(|x: &Tensor| x.square()?.mul(x))(x)).into_fn();
     check(around, &[1.0, -2.0], [|x| x * x * x, |x| 3.0 * x * x, |x| 6.0 * x, |_| 6.0]);
+}
+
+#[test]
+fn leaves_that_a_walk_back_ends_at() {
+    let (x, w) = (autograd::leaf(&Tensor::from(2.0)).unwrap(), autograd::leaf(&Tensor::from(0.7)).unwrap());
+    let captured = w.clone();
+    let f = checkpoint(move |x: &Tensor| x.mul(&captured)?.sin());
+    let loss = f(&f(&x).unwrap()).unwrap();
+    let plain = |(x, w): &(Tensor, Tensor)| x.mul(w)?.sin()?.mul(w)?.sin();
+    let (dx, dw) = grad(plain)(&(Tensor::from(2.0), Tensor::from(0.7))).unwrap();
+    loss.backward().unwrap();
+    close(&[value(&x.grad().unwrap().unwrap()), value(&w.grad().unwrap().unwrap())], &[value(&dx), value(&dw)]);
+    // Gradients that can be walked back from in turn.
+    let first = autograd::Grad::new().create_graph().of(&loss, &w).unwrap();
+    let second = autograd::grad(&first, &w).unwrap();
+    let want = hessian(|w: &Tensor| plain(&(Tensor::from(2.0), w.clone())))(&Tensor::from(0.7)).unwrap();
+    close(&[value(&second)], &[value(&want)]);
+    // A branch of lanes over leaves.
+    let xs = autograd::leaf(&vector(&[0.0, 4.0])).unwrap();
+    let branch = |x: &Tensor| cond(&x.gt(0.0)?, |x| x.sqrt()?.mul(&w), |x| x.mul(3.0), x);
+    vmap(branch)(&xs).unwrap().sum().unwrap().backward().unwrap();
+    close(&values(&xs.grad().unwrap().unwrap()), &[3.0, 0.175]);
 }
