@@ -41,8 +41,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Extras {
     pub(crate) fn add_hook(&self, output: u32, run: Run) -> u64 {
         static IDS: AtomicU64 = AtomicU64::new(1);
+        let mut hooks = lock(&self.hooks);
+        // Numbered under the lock, so that numbers rise along the list.
         let id = IDS.fetch_add(1, Ordering::Relaxed);
-        lock(&self.hooks).push(Hook { id, output, run });
+        hooks.push(Hook { id, output, run });
         id
     }
 
