@@ -12,8 +12,8 @@
 //! | [`jacrev`], [`jacfwd`] | the Jacobian, by reverse or forward mode |
 //! | [`jacobian`], [`value_and_jacobian`] | the Jacobian by the mode that suits the sizes, and with the value |
 //! | [`hessian`] | the Hessian, forward over reverse |
-//! | [`checkpoint`] | the function, with a reverse mode that takes less memory |
 //! | [`hvp`], [`vhp`], [`laplacian`], [`hessian_diagonal`] | parts of the Hessian without the Hessian |
+//! | [`checkpoint`] | the function, with a reverse mode that takes less memory |
 //!
 //! Each has a builder with its options, such as [`Grad`] and [`Vmap`]: which arguments to differentiate, auxiliary data,
 //! chunks, random numbers, dims.
