@@ -136,12 +136,21 @@ def train_step(layers):
 run("train_step_mlp", train_step, trained)
 
 
-def lotka(start):
-    def step(u, _):
-        x, y = u[0], u[1]
-        return u + 0.01 * jnp.stack([x * (1.1 - 0.4 * y), y * (0.1 * x - 0.4)]), None
+def step(u, _):
+    x, y = u[0], u[1]
+    return u + 0.01 * jnp.stack([x * (1.1 - 0.4 * y), y * (0.1 * x - 0.4)]), None
 
+
+def lotka(start):
     return jax.lax.scan(step, start, None, length=100)[0].sum()
 
 
-run("ode100_grad", grad(lotka), jnp.asarray(np.array([10.0, 5.0])))
+def lotka_again(start):
+    part = jax.checkpoint(lambda u, _: jax.lax.scan(step, u, None, length=10))
+    return jax.lax.scan(part, start, None, length=10)[0].sum()
+
+
+start = jnp.asarray(np.array([10.0, 5.0]))
+run("ode100_grad", grad(lotka), start)
+run("ode100_grad_scan", grad(lotka), start)
+run("ode100_grad_checkpoint", grad(lotka_again), start)

@@ -2,7 +2,7 @@
 
 use pullback::{
     DType::{F32, F64},
-    Function, Result, Tensor, Vmap, grad, hessian, jacfwd, jacrev, jvp, stack, vjp, vmap,
+    Function, Result, Scan, Tensor, Vmap, grad, hessian, jacfwd, jacrev, jvp, stack, vjp, vmap,
 };
 
 use crate::functions::{Cube, ForwardSine, Sine};
@@ -162,15 +162,29 @@ fn models(h: &Harness) -> Result<()> {
             .collect::<Vec<_>>())
     });
 
-    let lotka = |u0: &Tensor| {
+    ode(h)
+}
+
+/// A step of Euler's method for the equations of Lotka and Volterra.
+fn lotka_volterra(u: &Tensor) -> Result<Tensor> {
+    let (x, y) = (u.select(0, 0)?, u.select(0, 1)?);
+    Ok(u + 0.01 * stack(&[&(&x * (1.1 - 0.4 * &y)), &(&y * (0.1 * &x - 0.4))], 0)?)
+}
+
+fn ode(h: &Harness) -> Result<()> {
+    let looped = |u0: &Tensor| {
         let mut u = u0.clone();
         for _ in 0..100 {
-            let (x, y) = (u.select(0, 0)?, u.select(0, 1)?);
-            u = &u + 0.01 * stack(&[&(&x * (1.1 - 0.4 * &y)), &(&y * (0.1 * &x - 0.4))], 0)?;
+            u = lotka_volterra(&u)?;
         }
         u.sum()
     };
     let u0 = Tensor::from([10.0, 5.0]);
-    h.run("ode100_grad", 1, || grad(lotka)(&u0));
+    h.run("ode100_grad", 1, || grad(looped)(&u0));
+    let step = |u: &Tensor, _: &()| Ok((lotka_volterra(u)?, ()));
+    let scanned = |u0: &Tensor| Scan::new().length(100).run(step, u0, &())?.0.sum();
+    h.run("ode100_grad_scan", 1, || grad(scanned)(&u0));
+    let again = |u0: &Tensor| Scan::new().length(100).checkpoint(None).run(step, u0, &())?.0.sum();
+    h.run("ode100_grad_checkpoint", 1, || grad(again)(&u0));
     Ok(())
 }

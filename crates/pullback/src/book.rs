@@ -22,6 +22,8 @@ chapters! {
     Models "models.md"
     Options "options.md"
     Implicit "implicit.md"
+    ControlFlow "control-flow.md"
+    Checkpointing "checkpointing.md"
     Autograd "autograd.md"
     Extending "extending.md"
     Functions "functions.md"

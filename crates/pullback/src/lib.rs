@@ -15,6 +15,7 @@
 //! | [`hessian`] | the Hessian, forward over reverse |
 //! | [`hvp`], [`vhp`], [`laplacian`], [`hessian_diagonal`] | parts of the Hessian without the Hessian |
 //! | [`capture`] | a graph of what the function does: to print, check, draw and run again |
+//! | [`checkpoint`] | the function, with a reverse mode that takes less memory |
 //!
 //! Each has a builder with its options, such as [`Grad`] and [`Vmap`]: which arguments to differentiate, auxiliary data,
 //! chunks, random numbers, dims.
@@ -128,6 +129,7 @@
 //! - [`Tensor`]: values and all operations. [`DType`] has the promotion table.
 //! - [`Function`]: your own operations; [`custom`]: from closures; [`OpaqueFunction`]: on slices. [`function::rules`] has
 //!   batching rules to choose from.
+//! - [`cond`], [`while_loop`], [`fori`], [`scan`], [`map`]: branches and loops under `vmap`.
 //! - [`Tree`]: structures of tensors. [`DimSpec`]: where their batch dims lie.
 //! - [`autograd`]: the imperative surface: leaves, `backward`, hooks, `no_grad`, and finding where a NaN was born.
 //! - [`implicit`]: solutions of equations, by any solver.
@@ -169,9 +171,10 @@ pub use shape::{Shape, TensorType};
 pub use tensor::{Ellipsis, IndexBound, IndexItem, Indices, NewAxis, Operand, Tensor, s};
 pub use transforms::implicit;
 pub use transforms::{
-    Argnums, BatchDim, DimSpec, Grad, Hessian, HessianDiagonal, HessianStrategy, Hvp, Jacfwd, Jacrev, Jvp, Laplacian,
-    Pullback, Pushforward, Vhp, Vjp, Vmap, grad, hessian, hessian_diagonal, hvp, jacfwd, jacobian, jacrev, jvp,
-    laplacian, linearize, stop_gradient, value_and_grad, value_and_jacobian, vhp, vjp, vmap,
+    Argnums, BatchDim, Checkpointed, DimSpec, Grad, Hessian, HessianDiagonal, HessianStrategy, Hvp, Jacfwd, Jacrev,
+    Jvp, Laplacian, Pullback, Pushforward, Recorded, Scan, Vhp, Vjp, Vmap, WhileLoop, checkpoint, cond, fori, grad,
+    hessian, hessian_diagonal, hvp, jacfwd, jacobian, jacrev, jvp, laplacian, linearize, map, scan, stop_gradient,
+    value_and_grad, value_and_jacobian, vhp, vjp, vmap, while_loop,
 };
 pub use tree::{Leaf, Static, Tree, stack_trees, unstack_trees};
 

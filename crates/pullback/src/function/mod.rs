@@ -13,7 +13,7 @@ pub(crate) mod probe;
 #[cfg(doctest)]
 mod refused;
 pub mod rules;
-mod vmapped;
+pub(crate) mod vmapped;
 
 pub use batching::Batching;
 pub use context::Context;

@@ -73,7 +73,7 @@ fn with_record<R>(level: &Level, f: impl FnOnce(&mut Record) -> R) -> R {
     }
 }
 
-pub(super) fn wrap(level: &Arc<Level>, value: Tensor, variable: Variable) -> Tensor {
+pub(crate) fn wrap(level: &Arc<Level>, value: Tensor, variable: Variable) -> Tensor {
     Tensor(Repr::Tracer(Arc::new(Tracer { level: level.clone(), value: Traced::Capture { value, variable } })))
 }
 

@@ -1,4 +1,5 @@
-//! What a user's method may touch: its arguments and what is made from them, not values that it captured.
+//! What a user's method may touch: its arguments and what is made from them, not values that it captured. The list of
+//! running methods also has the places where a closure is watched.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -6,6 +7,7 @@ use std::fmt;
 use smallvec::SmallVec;
 
 use super::level::{self, Sealed};
+use super::watch::Watch;
 use super::{Traced, Tracer, mode};
 use crate::tensor::Repr;
 use crate::{Result, Tensor, error::bail};
@@ -71,8 +73,22 @@ impl WrittenAs {
     }
 }
 
+/// A method of a user's function, or a watched closure, that is running.
+pub(super) struct Running {
+    what: What,
+    /// The one that this one runs inside of, if any.
+    outside: *const Running,
+    /// True for a watch, and for everything that runs inside of one.
+    watched: bool,
+}
+
+enum What {
+    Method(Call),
+    Watch(*const Watch<'static>),
+}
+
 /// One running method of a user's function.
-struct Running {
+struct Call {
     function: *const str,
     method: Method,
     written: WrittenAs,
@@ -80,12 +96,91 @@ struct Running {
     entry: u64,
     /// Older levels that the arguments depend on.
     allowed: RefCell<SmallVec<[u64; 4]>>,
-    /// The method that this one runs inside of, if any.
-    outside: *const Running,
 }
 
 thread_local! {
     static CURRENT: Cell<*const Running> = const { Cell::new(std::ptr::null()) };
+}
+
+/// Puts back what was running.
+struct Restore(*const Running);
+
+impl Drop for Restore {
+    fn drop(&mut self) {
+        CURRENT.set(self.0);
+    }
+}
+
+/// Calls `body` inside of `what`.
+fn enter<R>(what: What, body: impl FnOnce() -> R) -> R {
+    let outside = CURRENT.get();
+    let watched = matches!(what, What::Watch(_)) || is_watched();
+    let running = Running { what, outside, watched };
+    let _restore = Restore(CURRENT.replace(&running));
+    body()
+}
+
+/// Calls `f` with what is running, innermost first, until it returns something.
+fn find<R>(mut f: impl FnMut(&Running) -> Option<R>) -> Option<R> {
+    let mut current = CURRENT.get();
+    while !current.is_null() {
+        // SAFETY: the pointer is set by `enter` to a local that outlives the call of `body`, and reset before it dies;
+        // what runs inside of another one ends before it.
+        let running = unsafe { &*current };
+        if let Some(found) = f(running) {
+            return Some(found);
+        }
+        current = running.outside;
+    }
+    None
+}
+
+/// Calls `body` with `watch` as the innermost that is running.
+pub(super) fn enter_watch<R>(watch: &Watch<'_>, body: impl FnOnce() -> R) -> R {
+    enter(What::Watch(std::ptr::from_ref(watch).cast()), body)
+}
+
+/// Calls `body` as if from outside of the innermost running `watch`.
+pub(super) fn outside_of<R>(watch: &Watch<'_>, body: impl FnOnce() -> R) -> R {
+    let wanted: *const Watch<'static> = std::ptr::from_ref(watch).cast();
+    let outside = find(|running| match running.what {
+        What::Watch(at) if at == wanted => Some(running.outside),
+        _ => None,
+    });
+    let _restore = Restore(CURRENT.get());
+    if let Some(outside) = outside {
+        CURRENT.set(outside);
+    }
+    body()
+}
+
+/// The innermost watch that is not inside of a method that runs now, unless it is busy with an operation already.
+pub(super) fn with_innermost_watch<R>(f: impl FnOnce(&Watch<'_>) -> R) -> Option<R> {
+    let watch = find(|running| match running.what {
+        What::Watch(watch) => Some(Some(watch)),
+        What::Method(_) => Some(None),
+    });
+    // SAFETY: as in `find`.
+    watch.flatten().map(|watch| f(unsafe { &*watch }))
+}
+
+/// Calls `f` with the running watches, innermost first, until it returns something. `through` says whether those that a
+/// running method is inside of count.
+pub(super) fn find_watch<R>(through: bool, mut f: impl FnMut(&Watch<'_>) -> Option<R>) -> Option<R> {
+    let found = find(|running| match running.what {
+        // SAFETY: as in `find`.
+        What::Watch(watch) => f(unsafe { &*watch }).map(Some),
+        What::Method(_) => (!through).then_some(None),
+    });
+    found.flatten()
+}
+
+/// True inside of a watched closure.
+#[inline]
+pub(super) fn is_watched() -> bool {
+    let current = CURRENT.get();
+    // SAFETY: as in `find`.
+    !current.is_null() && unsafe { (*current).watched }
 }
 
 /// Runs a method of a user's function.
@@ -100,21 +195,12 @@ impl Frame {
         arguments: &mut dyn Iterator<Item = &Tensor>,
         body: impl FnOnce() -> R,
     ) -> R {
-        struct Restore(*const Running);
-        impl Drop for Restore {
-            fn drop(&mut self) {
-                CURRENT.set(self.0);
-            }
-        }
-
         let mut allowed = SmallVec::new();
         for t in arguments {
             levels_of(t, &mut allowed);
         }
-        let (entry, outside) = (level::next_id(), CURRENT.get());
-        let running = Running { function, method, written, entry, allowed: RefCell::new(allowed), outside };
-        let _restore = Restore(CURRENT.replace(&running));
-        body()
+        let call = Call { function, method, written, entry: level::next_id(), allowed: RefCell::new(allowed) };
+        enter(What::Method(call), body)
     }
 }
 
@@ -134,17 +220,20 @@ fn levels_of(t: &Tensor, out: &mut SmallVec<[u64; 4]>) {
     }
 }
 
-/// True inside a method of a user's function.
+/// True inside a method of a user's function, or a watched closure.
 #[inline]
 pub(super) fn is_running() -> bool {
     !CURRENT.get().is_null()
 }
 
-fn with_current<R>(f: impl FnOnce(&Running, &str) -> R) -> Option<R> {
-    let current = CURRENT.get();
-    // SAFETY: the pointer is set by `Frame::run` to a local that outlives the call of `body`, and reset before it
-    // dies; `function` is borrowed for as long.
-    (!current.is_null()).then(|| unsafe { f(&*current, &*(*current).function) })
+/// Calls `f` with the innermost running method, if any, and the name of its function.
+fn with_current<R>(f: impl FnOnce(&Call, &str) -> R) -> Option<R> {
+    let mut f = Some(f);
+    find(|running| match &running.what {
+        // SAFETY: `function` is borrowed for as long as the method runs.
+        What::Method(call) => f.take().map(|f| f(call, unsafe { &*call.function })),
+        What::Watch(_) => None,
+    })
 }
 
 /// The running method of a user's function, as messages name it.
@@ -154,15 +243,15 @@ pub(crate) fn running_method() -> Option<String> {
 
 /// Lets the running methods use values of level `id`, which one of their calls was lifted to.
 pub(super) fn allow(id: u64) {
-    let mut current = CURRENT.get();
-    while !current.is_null() {
-        // SAFETY: as in `with_current`; a method that runs inside another one ends before it.
-        let running = unsafe { &*current };
-        if id < running.entry && !running.allowed.borrow().contains(&id) {
-            running.allowed.borrow_mut().push(id);
+    find(|running| {
+        if let What::Method(call) = &running.what
+            && id < call.entry
+            && !call.allowed.borrow().contains(&id)
+        {
+            call.allowed.borrow_mut().push(id);
         }
-        current = running.outside;
-    }
+        None::<()>
+    });
 }
 
 /// True where no derivative can be lost: inside `no_grad`, its level does not differentiate what runs now.
@@ -224,8 +313,8 @@ pub(crate) fn check_data_access(tracer: &Tracer, op: &str) -> Result<()> {
         })
         .unwrap_or_else(|| {
             bail!(ConcreteValueNeeded, "{op}: the value is batched by `vmap` ({ty}, batch {n} at dim {dim}, level {id}) \
-                and has no single contents"; help = "use tensor operations such as `where_`, or return the value from \
-                the mapped function and read it outside");
+                and has no single contents"; help = "use `cond` in place of an `if`, `where_` between elements, or \
+                return the value from the mapped function and read it outside");
         });
     }
     if let Traced::Capture { .. } = &tracer.value {

@@ -221,6 +221,41 @@ pub(crate) fn forbids_randomness() -> Option<Arc<Level>> {
     BATCHES.with_borrow(|batches| batches.iter().filter(forbids).max_by_key(|l| l.id).cloned())
 }
 
+/// While it lives, the batch levels of this thread are those of an earlier run, or others that stand for them.
+pub(crate) struct Only {
+    batches: Vec<Arc<Level>>,
+    visible: usize,
+}
+
+impl Only {
+    /// The `wanted` levels, oldest first, of a run. The newest `stand_ins` of those that are visible now stand for some
+    /// that have ended. Others are left out, unless they are those of a loop, which no value can tell.
+    pub(crate) fn like(wanted: &[Arc<Level>], stand_ins: usize) -> Only {
+        let visible = active_batches();
+        let mut others = visible[visible.len() - stand_ins.min(visible.len())..].iter().peekable();
+        let mut kept = Vec::new();
+        for level in wanted {
+            let stands_for = |other: &&Arc<Level>| other.kind == level.kind && other.part == level.part;
+            if visible.iter().any(|other| other.id == level.id) {
+                kept.push(level.clone());
+            } else if level.in_loop() {
+                kept.push(Level::new(level.kind, None, level.part));
+            } else if let Some(other) = others.next_if(stands_for) {
+                kept.push(other.clone());
+            }
+        }
+        let visible = VISIBLE.replace(kept.len());
+        Only { batches: BATCHES.replace(kept), visible }
+    }
+}
+
+impl Drop for Only {
+    fn drop(&mut self) {
+        BATCHES.set(std::mem::take(&mut self.batches));
+        VISIBLE.set(self.visible);
+    }
+}
+
 /// While it lives, batch level `id` and newer ones are hidden from this thread: their batching rules run below them.
 pub(crate) struct Below(usize);
 
@@ -228,7 +263,10 @@ impl Below {
     pub(crate) fn level(id: u64) -> Below {
         let before = VISIBLE.get();
         if before > 0 {
-            let below = BATCHES.with_borrow(|batches| batches[..before].partition_point(|l| l.id < id));
+            let below = BATCHES.with_borrow(|batches| {
+                let place = batches[..before].iter().position(|l| l.id == id);
+                place.unwrap_or_else(|| batches[..before].partition_point(|l| l.id < id))
+            });
             VISIBLE.set(below);
         }
         Below(before)

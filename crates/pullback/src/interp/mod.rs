@@ -16,6 +16,7 @@ pub(crate) mod mode;
 pub(crate) mod noted;
 pub(crate) mod reverse;
 pub(crate) mod walk;
+pub(crate) mod watch;
 
 use std::sync::Arc;
 
@@ -72,7 +73,7 @@ pub(crate) fn newest<'a>(inputs: &[&'a Tensor]) -> Option<&'a Arc<Level>> {
 
 /// True if a reverse level, of any age, is recording what depends on `t`, or a graph is, which may be differentiated
 /// later.
-fn is_recorded(t: &Tensor) -> bool {
+pub(crate) fn is_recorded(t: &Tensor) -> bool {
     let Repr::Tracer(tracer) = &t.0 else { return false };
     match &tracer.value {
         Traced::Reverse { .. } | Traced::Capture { .. } => true,
@@ -86,10 +87,19 @@ pub(crate) fn bind(op: &OpRef, inputs: &[&Tensor]) -> Result<Outs> {
     let Some(level) = newest(inputs) else {
         return op.forward(inputs);
     };
-    let in_method = frame::is_running();
+    let running = frame::is_running();
+    if running && frame::is_watched() {
+        return watch::bind(op, inputs);
+    }
+    interpret(op, level, inputs, running)
+}
+
+/// Runs `op` at `level`, the newest among its inputs. `running` says that a frame may refuse some.
+#[inline(always)]
+fn interpret(op: &OpRef, level: &Arc<Level>, inputs: &[&Tensor], running: bool) -> Result<Outs> {
     for t in inputs {
         if let Repr::Tracer(tracer) = &t.0
-            && (in_method || !tracer.level.is_alive())
+            && (running || !tracer.level.is_alive())
         {
             check_usable(tracer, op.name())?;
         }
@@ -129,11 +139,14 @@ pub(crate) fn bind1(op: &OpRef, inputs: &[&Tensor]) -> Result<Tensor> {
 
 /// An error if `tracer` must not be used here: it was captured by a user's method, or its level has ended.
 pub(crate) fn check_usable(tracer: &Tracer, op: &str) -> Result<()> {
-    frame::check_captured(tracer, op)?;
-    if !tracer.level.is_alive() {
-        return Err(escaped(tracer, &format!("{op}: an input")));
+    let checked = frame::check_captured(tracer, op).and_then(|()| match tracer.level.is_alive() {
+        true => Ok(()),
+        false => Err(escaped(tracer, &format!("{op}: an input"))),
+    });
+    if checked.is_err() && watch::knows(tracer) {
+        return Ok(());
     }
-    Ok(())
+    checked
 }
 
 #[cold]
@@ -149,7 +162,7 @@ fn escaped(tracer: &Tracer, place: &str) -> crate::Error {
 /// An error if `t` belongs to a transform that has ended; `place` names who asks.
 pub(crate) fn check_alive(t: &Tensor, place: &str) -> Result<()> {
     match &t.0 {
-        Repr::Tracer(tracer) if !tracer.level.is_alive() => Err(escaped(tracer, place)),
+        Repr::Tracer(tracer) if !tracer.level.is_alive() && !watch::knows(tracer) => Err(escaped(tracer, place)),
         _ => Ok(()),
     }
 }

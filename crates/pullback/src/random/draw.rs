@@ -12,7 +12,7 @@ use crate::error::bail;
 use crate::function::op::{Batched, Cotangents, Op, Tangents};
 use crate::function::{Cotangent, OpRef, Outs, Randomness, Saved, Tangent, VmapInfo};
 use crate::interp::level::{Below, Part, active_batches, active_capture, forbids_randomness};
-use crate::interp::{LevelKind, batch, capture};
+use crate::interp::{LevelKind, batch, capture, watch};
 use crate::kernels::random::{self as kernel, Runs};
 use crate::shape::{Shape, numel};
 use crate::tensor::checked_numel;
@@ -136,6 +136,7 @@ impl Draw {
         for level in &levels {
             t = batch::wrap(level, t, 0);
         }
+        watch::made_here(&t);
         Ok(t)
     }
 

@@ -63,8 +63,8 @@ use std::sync::{Arc, OnceLock};
 
 use self::draw::{Draw, Kind, Source};
 use crate::error::bail;
-use crate::interp::capture;
 use crate::interp::level::active_capture;
+use crate::interp::{capture, watch};
 use crate::kernels::random as kernel;
 use crate::{DType, Result, Tensor};
 
@@ -150,12 +150,17 @@ impl Generator {
         if let Some(level) = active_capture() {
             capture::note_key_taken(&level);
         }
-        self.source().key()
+        watch::next_key(|| self.counter().key())
     }
 
-    fn source(&self) -> Source {
+    fn counter(&self) -> Source {
         let draws = self.draws.get_or_init(Arc::default).clone();
         Source::Generator { key: self.key, draws }
+    }
+
+    /// What a draw is made from: of the generator, or of the key that code which may run again had before.
+    fn source(&self) -> Source {
+        if watch::is_active() { Source::Key(self.next_key()) } else { self.counter() }
     }
 }
 

@@ -4,6 +4,7 @@ use super::{Repr, Tensor};
 use crate::array::Array;
 use crate::dtype::Element;
 use crate::interp::check_data_access;
+use crate::interp::watch::resolve;
 use crate::kernels::cast::cast;
 use crate::kernels::copy::{self, any_dtype};
 use crate::{DType, Result, error::bail};
@@ -24,6 +25,10 @@ fn elements<T: Element>(array: &Array) -> Vec<T> {
 impl Tensor {
     /// The concrete contents: of a traced value, those of its primal.
     pub(crate) fn data(&self, op: &str) -> Result<&Array> {
+        // What reads a value uses it, although no operation does.
+        if self.array().is_none() {
+            resolve(self, op)?;
+        }
         let mut t = self;
         loop {
             match &t.0 {

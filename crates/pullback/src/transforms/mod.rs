@@ -1,7 +1,9 @@
-//! Functions of functions: they open a level, wrap, call, unwrap and close. They use operations only to cut values and
-//! to put them together, and know none that is differentiated.
+//! Functions of functions: they open a level, wrap, call, unwrap and close. They use operations only to cut values and to
+//! put them together, and know none that is differentiated. Control flow is written in operations.
 
 mod assemble;
+mod checkpoint;
+mod control;
 mod curvature;
 mod dims;
 mod grad;
@@ -16,6 +18,8 @@ mod stop;
 mod vjp;
 mod vmap;
 
+pub use checkpoint::checkpoint;
+pub use control::{Checkpointed, Recorded, Scan, WhileLoop, cond, fori, map, scan, while_loop};
 pub use curvature::{HessianDiagonal, Hvp, Laplacian, Vhp, hessian_diagonal, hvp, laplacian, vhp};
 pub use dims::{BatchDim, DimSpec};
 pub use grad::{Grad, grad, value_and_grad};

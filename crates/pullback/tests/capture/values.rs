@@ -2,7 +2,7 @@
 
 use pullback::autograd::{leaf, no_grad};
 use pullback::graph::{Cached, Capture};
-use pullback::{ErrorKind, Result, Tensor, capture, grad, jvp, linearize, vmap};
+use pullback::{ErrorKind, Result, Tensor, capture, checkpoint, cond, grad, jvp, linearize, vmap};
 
 use super::{close, refused, value, values};
 
@@ -163,5 +163,25 @@ fn leaves_from_outside_receive_gradients_through_a_graph() -> Result<()> {
     let graph = capture(|x: &Tensor| w.mul(x)?.sum())(&x)?;
     graph.call(&Tensor::from([5.0, 6.0]))?.backward()?;
     close(&values(&w.grad()?.expect("it was walked back to")), &[5.0, 6.0]);
+    Ok(())
+}
+
+#[test]
+fn branches_on_variables_are_refused() -> Result<()> {
+    let f = |x: &Tensor| cond(&x.sum()?.gt(0.0)?, |x: &Tensor| x.exp(), |x: &Tensor| x.neg(), x);
+    let e = refused(capture(f)(&Tensor::from([1.0, 2.0])));
+    assert_eq!(e.kind(), ErrorKind::ConcreteValueNeeded, "{e}");
+    Ok(())
+}
+
+#[test]
+fn checkpointed_functions_are_captured() -> Result<()> {
+    let f = |x: &Tensor| checkpoint(|x: &Tensor| x.sin()?.mul(x))(x)?.sum();
+    let (x, y) = (Tensor::from([1.0, 2.0]), Tensor::from([0.3, -0.5]));
+    let want = values(&grad(f)(&y)?);
+    let graph = capture(f)(&x)?;
+    close(&[value(&graph.call(&y)?)], &[value(&f(&y)?)]);
+    close(&values(&grad(|x: &Tensor| graph.call(x))(&y)?), &want);
+    close(&values(&capture(grad(f))(&x)?.call(&y)?), &want);
     Ok(())
 }
