@@ -146,7 +146,7 @@ impl<R: Rule> Op for Once<R> {
             };
             let inputs: Vec<Tensor> = inputs.iter().map(|&t| t.clone()).collect();
             let call = |x: &Vec<Tensor>| Ok(bind(&op, &x.iter().collect::<SmallVec<[&Tensor; 4]>>())?.into_vec());
-            batching.lanes_first(info.batch_size, dims, &inputs, call)?.into()
+            batching.lanes_first(info, dims, &inputs, call)?.into()
         };
         let out_dims = SmallVec::from_elem(Some(0), outs.len());
         Ok((outs, out_dims))
