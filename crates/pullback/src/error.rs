@@ -77,6 +77,10 @@ kinds! {
         Rule = "errors/rule",
         /// A random operation ran under a `vmap` whose randomness policy forbids it.
         Randomness = "errors/randomness",
+        /// An imperative method was called on a value that a transform is working on.
+        InTransform = "errors/in_transform",
+        /// Anomaly mode found a NaN in a gradient.
+        Anomaly = "errors/anomaly",
         /// Reading or writing a file failed, or its contents are damaged.
         Io = "errors/io",
         /// An error of the user's own code; see [`Error::other`].

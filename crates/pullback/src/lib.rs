@@ -127,6 +127,7 @@
 //! - [`Function`]: your own operations; [`custom`]: from closures; [`OpaqueFunction`]: on slices. [`function::rules`] has
 //!   batching rules to choose from.
 //! - [`Tree`]: structures of tensors. [`DimSpec`]: where their batch dims lie.
+//! - [`autograd`]: the imperative surface: leaves, `backward`, hooks, `no_grad`, and finding where a NaN was born.
 //! - [`implicit`]: solutions of equations, by any solver.
 //! - [`random`]: seeded random tensors, and what `vmap` does with them.
 //! - [`testing`]: checking derivatives.
@@ -134,6 +135,7 @@
 #![deny(missing_docs)]
 
 mod array;
+pub mod autograd;
 #[cfg(doctest)]
 mod book;
 mod dtype;
@@ -157,7 +159,7 @@ pub use function::{
     custom, custom_jvp, custom_vjp, custom_vmap,
 };
 pub use kernels::threads::{num_threads, set_num_threads};
-pub use ops::{Reduction, cat, einsum, stack};
+pub use ops::{Interpolation, Reduction, cat, einsum, stack};
 pub use shape::{Shape, TensorType};
 pub use tensor::{Ellipsis, IndexBound, IndexItem, Indices, NewAxis, Operand, Tensor, s};
 pub use transforms::implicit;

@@ -1,7 +1,7 @@
 //! Reductions, extremes, softmax, sorting and losses: conventions, hard cases and messages that the table of
 //! operations does not reach.
 
-use pullback::{ErrorKind, Reduction, Result, Tensor, Vmap, grad, hessian, jacfwd, jacrev, jvp, vmap};
+use pullback::{ErrorKind, Interpolation, Reduction, Result, Tensor, Vmap, grad, hessian, jacfwd, jacrev, jvp, vmap};
 
 fn vec(t: &Tensor) -> Vec<f64> {
     t.to_vec::<f64>().unwrap()
@@ -155,4 +155,62 @@ fn reductions_see_the_lane_only() {
         close(&over.of(|x: &Tensor| x.mean_dims(&[-1], true))(&x).unwrap(), &expected);
         close(&over.of(|x: &Tensor| x.cumsum(0)?.select(0, -1))(&x).unwrap(), &vec(&over.of(Tensor::sum)(&x).unwrap()));
     }
+}
+
+#[test]
+fn norms_of_f32_neither_overflow_nor_vanish() {
+    let x = Tensor::from([[3e-30f32, -4e-30], [3e30, 4e30], [3.0, -4.0], [0.0, 0.0]]);
+    for (p, unit) in [(2.0, 5.0), (3.0, 91f32.cbrt())] {
+        let got = x.norm_dims(p, &[1], false).unwrap().to_vec::<f32>().unwrap();
+        for (g, e) in got.iter().zip([unit * 1e-30, unit * 1e30, unit, 0.0]) {
+            assert!((g - e).abs() <= 1e-6 * e, "p {p}: {got:?}");
+        }
+    }
+    let slopes = grad(|x: &Tensor| x.norm_dims(2.0, &[1], false)?.sum())(&x).unwrap().to_vec::<f32>().unwrap();
+    for (g, e) in slopes.iter().zip([0.6, -0.8, 0.6, 0.8, 0.6, -0.8, 0.0, 0.0]) {
+        assert!((g - e).abs() <= 1e-6, "{slopes:?}");
+    }
+}
+
+#[test]
+fn derivatives_of_long_running_operations_are_those_of_closed_forms() {
+    let n = 20_000;
+    // Element `i` is part of the `n - i` products from its own on, which are all 1.
+    let ones = Tensor::from(vec![1.0; n]);
+    let products = vec(&grad(|x: &Tensor| x.cumprod(0)?.sum())(&ones).unwrap());
+    assert!(products.iter().enumerate().all(|(i, &g)| g == (n - i) as f64));
+    // log(k + 1) for equal elements: element `i` has a share of `1 / (k + 1)` in each result from its own on.
+    let zeros = Tensor::from(vec![0.0; n]);
+    let shares = vec(&grad(|x: &Tensor| x.logcumsumexp(0)?.sum())(&zeros).unwrap());
+    let mut expected = 0.0;
+    for (k, &g) in shares.iter().enumerate().rev() {
+        expected += 1.0 / (k + 1) as f64;
+        assert!((g - expected).abs() <= 1e-10 * expected, "{k}: {g} {expected}");
+    }
+    // Far apart, where a quotient of sums of exponentials would be 0 / 0.
+    let apart = Tensor::from([-800.0, -1600.0, 800.0]);
+    close(&jacrev(|x: &Tensor| x.logcumsumexp(0))(&apart).unwrap(), &[1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0]);
+}
+
+#[test]
+fn lanes_that_depend_on_one_operand_alone() {
+    let edges = Tensor::from([[0.0, 1.0, 2.0], [-1.0, 0.0, 0.5]]);
+    let x = Tensor::from([0.5, 1.0]);
+    let places = |e: &Tensor| e.searchsorted(&x, true);
+    assert_eq!(vmap(places)(&edges).unwrap().to_vec::<i64>().unwrap(), [1, 2, 3, 3]);
+    let one = Tensor::from([0.0, 1.0, 2.0]);
+    let places = |x: &Tensor| one.searchsorted(x, false);
+    assert_eq!(vmap(places)(&x).unwrap().to_vec::<i64>().unwrap(), [1, 1]);
+    let rows = Tensor::from([[0i64, 1], [1, 1]]);
+    let counts = vmap(|x: &Tensor| x.bincount(None, 3))(&rows).unwrap();
+    assert_eq!(counts.to_vec::<i64>().unwrap(), [1, 1, 0, 0, 2, 0]);
+    let error = vmap(|x: &Tensor| x.bincount(None, 1))(&rows).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Index);
+    // Quantiles of one sample at a level that depends on the lane.
+    let sample = Tensor::from([1.0, 2.0, 4.0]);
+    let at = |q: &Tensor| sample.quantile(q, 0, false, Interpolation::Linear);
+    close(&vmap(at)(&Tensor::from([0.25, 0.75])).unwrap(), &[1.5, 3.0]);
+    close(&vmap(grad(at))(&Tensor::from([0.25, 0.75])).unwrap(), &[2.0, 4.0]);
+    let error = vmap(at)(&Tensor::from([0.25, 1.75])).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Value);
 }

@@ -322,6 +322,10 @@ impl<F: Function> Op for Erased<F> {
         !self.function.backward_is_linear()
     }
 
+    fn saves_by_value(&self) -> bool {
+        true
+    }
+
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
         let tree: F::Inputs = rebuild(&self.inputs, inputs.iter().copied());
         let outputs = run_forward(&self.function, &tree, inputs)?;

@@ -176,10 +176,16 @@ pub(crate) trait Op: Send + Sync + 'static {
         false
     }
 
+    /// True if `save` may keep numbers that it read from the inputs besides the saved tensors, or does work of its own.
+    fn saves_by_value(&self) -> bool {
+        false
+    }
+
     /// Keeps what the derivative rules will read. `needs` says which inputs are being differentiated.
     fn save(&self, needs: &[bool], inputs: &[&Tensor], outputs: &[Tensor]) -> Result<Saved>;
 
-    /// The cotangent of every input from those of the outputs; anything for an input that is not needed.
+    /// The cotangent of every input from those of the outputs; anything for an input that is not needed. `needs` is
+    /// what `save` was given.
     fn backward(&self, saved: &Saved, needs: &[bool], grads: &[Cotangent]) -> Result<Cotangents>;
 
     /// The tangent of every output from those of the inputs, of which at least one is not zero.

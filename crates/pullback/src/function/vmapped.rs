@@ -75,6 +75,10 @@ impl Op for Vmapped {
         self.inner.couples_cotangents()
     }
 
+    fn saves_by_value(&self) -> bool {
+        self.inner.saves_by_value()
+    }
+
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
         let open = self.open();
         let wrapped = self.wrap_inputs(&open, inputs);

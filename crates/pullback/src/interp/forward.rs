@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::{Level, Traced, Tracer, bind};
+use super::{Level, Traced, Tracer, bind, mode};
 use crate::function::{OpRef, Outs, Tangent};
 use crate::tensor::Repr;
 use crate::{Result, Tensor, error::bail};
@@ -45,7 +45,7 @@ pub(super) fn process(op: &OpRef, level: &Arc<Level>, inputs: &[&Tensor]) -> Res
         }
     }
     let outs = bind(op, &primals)?;
-    if !op.is_differentiable() {
+    if !op.is_differentiable() || (level.id < mode::gate() && !mode::records(level.id)) {
         return Ok(outs);
     }
     let needs: SmallVec<[bool; 4]> = tangents.iter().map(|t| !t.is_zero()).collect();

@@ -6,7 +6,7 @@ use std::fmt;
 use smallvec::SmallVec;
 
 use super::level::{self, Sealed};
-use super::{Traced, Tracer};
+use super::{Traced, Tracer, mode};
 use crate::tensor::Repr;
 use crate::{Result, Tensor, error::bail};
 
@@ -147,6 +147,11 @@ fn with_current<R>(f: impl FnOnce(&Running, &str) -> R) -> Option<R> {
     (!current.is_null()).then(|| unsafe { f(&*current, &*(*current).function) })
 }
 
+/// The running method of a user's function, as messages name it.
+pub(crate) fn running_method() -> Option<String> {
+    with_current(|running, function| format!("`{}` of function `{function}`", running.method.name()))
+}
+
 /// Lets the running methods use values of level `id`, which one of their calls was lifted to.
 pub(super) fn allow(id: u64) {
     let mut current = CURRENT.get();
@@ -160,12 +165,17 @@ pub(super) fn allow(id: u64) {
     }
 }
 
+/// True where no derivative can be lost: inside `no_grad`, its level does not differentiate what runs now.
+fn is_constant(tracer: &Tracer) -> bool {
+    !matches!(tracer.value, Traced::Batch { .. }) && !mode::records(tracer.level.id)
+}
+
 /// An error if `tracer` reached the running method by capture.
 pub(super) fn check_captured(tracer: &Tracer, op: &str) -> Result<()> {
     let id = tracer.level.id;
     with_current(|running, function| {
-        if id < running.entry && !running.allowed.borrow().contains(&id) {
-            let (transform, method) = (tracer.level.kind.transform(), running.method.name());
+        if id < running.entry && !running.allowed.borrow().contains(&id) && !is_constant(tracer) {
+            let (transform, method) = (tracer.level.transform(), running.method.name());
             // A rule may run after the transform that it serves.
             let is = if tracer.level.is_alive() { "is" } else { "was" };
             bail!(CapturedTracer, "`{method}` of function `{function}`: `{op}` got a value that a `{transform}` \
@@ -190,7 +200,7 @@ pub(crate) fn check_own(t: &Tensor, what: impl fmt::Display) -> Result<()> {
         _ => with_current(|running, _| {
             let id = tracer.level.id;
             if id < running.entry && !running.allowed.borrow().contains(&id) {
-                let transform = tracer.level.kind.transform();
+                let transform = tracer.level.transform();
                 bail!(CapturedTracer, "{what} is a value that a `{transform}` (level {id}) is transforming and that is \
                     not one of the arguments"; help = "pass it to the function as an input, so that the rules can \
                     account for it");
@@ -204,7 +214,7 @@ pub(crate) fn check_own(t: &Tensor, what: impl fmt::Display) -> Result<()> {
 /// An error if reading the data of `tracer` would lose a dependence, or if it has no single data.
 pub(crate) fn check_data_access(tracer: &Tracer, op: &str) -> Result<()> {
     super::check_usable(tracer, op)?;
-    let (id, kind) = (tracer.level.id, tracer.level.kind.transform());
+    let (id, kind) = (tracer.level.id, tracer.level.transform());
     if let Traced::Batch { value, dim, .. } = &tracer.value {
         let (n, ty) = (value.shape()[*dim], tracer_type(tracer));
         return with_current(|running, function| {
@@ -219,7 +229,7 @@ pub(crate) fn check_data_access(tracer: &Tracer, op: &str) -> Result<()> {
         });
     }
     with_current(|running, function| {
-        if id < running.entry {
+        if id < running.entry && !is_constant(tracer) {
             let method = running.method.name();
             bail!(ConcreteValueNeeded, "`{method}` of function `{function}`: `{op}` reads the data of a value that a \
                 `{kind}` (level {id}) is differentiating, so this derivative would be lost"; help = "write the rule with \

@@ -1,9 +1,10 @@
 //! Levels: one per running transform, numbered by a global counter that never repeats.
 
 use std::cell::{Cell, RefCell};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
 
+use super::mode::{self, LevelScope};
 use crate::function::Randomness;
 
 /// One running transform.
@@ -69,6 +70,15 @@ impl LevelKind {
 
 static COUNTER: AtomicU64 = AtomicU64::new(1);
 
+/// The number of the ambient level: older than every other.
+pub(crate) const AMBIENT: u64 = 0;
+
+/// The level of the imperative surface: a reverse level of the whole process, which never ends.
+pub(crate) fn ambient() -> &'static Arc<Level> {
+    static LEVEL: LazyLock<Arc<Level>> = LazyLock::new(|| Level::numbered(AMBIENT, LevelKind::Reverse, None, None));
+    &LEVEL
+}
+
 /// The number that the next level will have, or a later one.
 pub(crate) fn next_id() -> u64 {
     COUNTER.load(Ordering::Relaxed)
@@ -83,8 +93,12 @@ thread_local! {
 
 impl Level {
     fn new(kind: LevelKind, sealed: Option<Sealed>, part: Option<Part>) -> Arc<Level> {
+        Level::numbered(COUNTER.fetch_add(1, Ordering::Relaxed), kind, sealed, part)
+    }
+
+    fn numbered(id: u64, kind: LevelKind, sealed: Option<Sealed>, part: Option<Part>) -> Arc<Level> {
         Arc::new(Level {
-            id: COUNTER.fetch_add(1, Ordering::Relaxed),
+            id,
             kind,
             alive: AtomicBool::new(true),
             sequence: AtomicU64::new(0),
@@ -92,6 +106,11 @@ impl Level {
             part,
             undrawn: None,
         })
+    }
+
+    /// What works at this level, as messages name it.
+    pub(crate) fn transform(&self) -> &'static str {
+        if self.id == AMBIENT { "requires_grad" } else { self.kind.transform() }
     }
 
     /// The level of a lane of a plain loop, where nothing is batched.
@@ -114,6 +133,8 @@ pub(crate) struct OpenLevel {
     level: Arc<Level>,
     /// The number of batch levels that were open and visible before, for a batch level.
     before: Option<(usize, usize)>,
+    /// For a derivative level.
+    _scope: Option<LevelScope>,
 }
 
 impl OpenLevel {
@@ -152,7 +173,13 @@ impl OpenLevel {
                 before
             })
         });
-        OpenLevel { level, before }
+        let _scope = matches!(level.kind, LevelKind::Reverse | LevelKind::Forward).then(mode::enter_level);
+        OpenLevel { level, before, _scope }
+    }
+
+    /// A forward level that values join one by one: it is not the scope of a function.
+    pub(crate) fn dual() -> OpenLevel {
+        OpenLevel { level: Level::new(LevelKind::Forward, None, None), before: None, _scope: None }
     }
 
     pub(crate) fn level(&self) -> &Arc<Level> {

@@ -4,17 +4,22 @@
 //! level. An operation looks at its inputs only: the newest level among them decides which interpreter runs it, and
 //! that interpreter runs rules on values of older levels, until no tracer is left and the kernels are called.
 
+mod anomaly;
 pub(crate) mod batch;
+pub(crate) mod extras;
 pub(crate) mod forward;
 mod frame;
 pub(crate) mod level;
+pub(crate) mod mode;
+pub(crate) mod noted;
 pub(crate) mod reverse;
+pub(crate) mod walk;
 
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-pub(crate) use frame::{Frame, Method, WrittenAs, check_data_access, check_own};
+pub(crate) use frame::{Frame, Method, WrittenAs, check_data_access, check_own, running_method};
 pub(crate) use level::{Level, LevelKind};
 
 use crate::function::{OpRef, Outs};
@@ -123,7 +128,7 @@ pub(crate) fn check_usable(tracer: &Tracer, op: &str) -> Result<()> {
 
 #[cold]
 fn escaped(tracer: &Tracer, place: &str) -> crate::Error {
-    let kind = tracer.level.kind.transform();
+    let kind = tracer.level.transform();
     crate::Error::new(
         crate::ErrorKind::EscapedTracer,
         format!("{place} is a value of a `{kind}` (level {}) that has ended", tracer.level.id),

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::{Level, Traced, Tracer, bind};
+use super::extras::Extras;
+use super::noted::{self, Noted};
+use super::{Level, Traced, Tracer, bind, mode, walk};
 use crate::array::arc_in_place;
 use crate::function::op::Cotangents;
 use crate::function::op::types;
@@ -15,45 +17,75 @@ use crate::tensor::Repr;
 use crate::{Result, Tensor, TensorType, error::bail};
 
 /// Where each input of a node came from; `None` for constants of the level.
-type Edges = SmallVec<[Option<Edge>; 2]>;
+pub(super) type Edges = SmallVec<[Option<Edge>; 2]>;
 
 /// One output of a node.
 #[derive(Clone)]
 pub(crate) struct Edge {
-    node: Arc<Node>,
-    output: u32,
+    pub(super) node: Arc<Node>,
+    pub(super) output: u32,
+}
+
+impl Edge {
+    pub(crate) fn node(&self) -> &Arc<Node> {
+        &self.node
+    }
+
+    pub(crate) fn output(&self) -> u32 {
+        self.output
+    }
 }
 
 /// A recorded operation, or an input of the transform.
 pub(crate) struct Node {
     /// Larger than that of every node it depends on.
-    sequence: u64,
-    content: Content,
+    pub(super) sequence: u64,
+    pub(super) content: Content,
 }
 
-enum Content {
+pub(super) enum Content {
     Input(usize),
     Call(Call),
+    /// A call at the ambient level, or one recorded in anomaly mode.
+    Noted(Box<Noted>),
+    /// A leaf of the ambient level.
+    Leaf(Box<Extras>),
 }
 
-struct Call {
-    op: OpRef,
-    saved: Saved,
-    edges: Edges,
+impl Content {
+    pub(super) fn call(&self) -> Option<&Call> {
+        match self {
+            Content::Call(call) => Some(call),
+            Content::Noted(noted) => Some(&noted.call),
+            _ => None,
+        }
+    }
+}
+
+pub(super) struct Call {
+    pub(super) op: OpRef,
+    pub(super) saved: Saved,
+    pub(super) edges: Edges,
     /// The types of the outputs, where there are several and one may receive no cotangent.
-    output_types: Option<Box<[TensorType]>>,
+    pub(super) output_types: Option<Box<[TensorType]>>,
 }
 
 impl Call {
     /// The cotangents of the inputs.
-    fn backward(&self, mut grads: SmallVec<[Cotangent; 1]>) -> Result<Cotangents> {
+    fn backward(&self, grads: SmallVec<[Cotangent; 1]>) -> Result<Cotangents> {
+        self.backward_from(&self.saved, grads)
+    }
+
+    /// [`Call::backward`] from other values of what was saved.
+    #[inline]
+    pub(super) fn backward_from(&self, saved: &Saved, mut grads: SmallVec<[Cotangent; 1]>) -> Result<Cotangents> {
         if let Some(types) = &self.output_types {
             grads.resize(types.len(), Cotangent::zero());
             for (grad, ty) in grads.iter_mut().zip(types) {
                 grad.set_type(ty);
             }
         }
-        let found = with_needs(&self.edges, |needs| self.op.backward(&self.saved, needs, &grads));
+        let found = with_needs(&self.edges, |needs| self.op.backward(saved, needs, &grads));
         if let Ok(found) = &found
             && found.len() != self.edges.len()
         {
@@ -88,8 +120,10 @@ impl Drop for Call {
         let mut stack: SmallVec<[Arc<Node>; 8]> = SmallVec::new();
         release(&mut self.edges, &mut stack);
         while let Some(mut node) = stack.pop() {
-            if let Some(Node { content: Content::Call(call), .. }) = Arc::get_mut(&mut node) {
-                release(&mut call.edges, &mut stack);
+            match Arc::get_mut(&mut node).map(|node| &mut node.content) {
+                Some(Content::Call(call)) => release(&mut call.edges, &mut stack),
+                Some(Content::Noted(noted)) => release(&mut noted.call.edges, &mut stack),
+                _ => {}
             }
         }
     }
@@ -101,7 +135,7 @@ pub(crate) fn input(level: &Arc<Level>, index: usize, primal: Tensor) -> Tensor 
     wrap(level, primal, Edge { node, output: 0 })
 }
 
-fn wrap(level: &Arc<Level>, primal: Tensor, edge: Edge) -> Tensor {
+pub(super) fn wrap(level: &Arc<Level>, primal: Tensor, edge: Edge) -> Tensor {
     // SAFETY: every field is initialised.
     Tensor(Repr::Tracer(unsafe {
         arc_in_place(|place: *mut Tracer| {
@@ -128,7 +162,7 @@ pub(crate) fn unwrap(level: &Level, t: Tensor) -> (Tensor, Option<Edge>) {
 
 /// Calls `f` with which inputs are being differentiated.
 #[inline(always)]
-fn with_needs<R>(edges: &[Option<Edge>], f: impl FnOnce(&[bool]) -> R) -> R {
+pub(super) fn with_needs<R>(edges: &[Option<Edge>], f: impl FnOnce(&[bool]) -> R) -> R {
     let mut few = [false; 8];
     match few.get_mut(..edges.len()) {
         Some(needs) => {
@@ -154,6 +188,9 @@ fn record(level: &Level, op: &OpRef, saved: Saved, edges: Edges, output_types: O
 
 /// Runs `op` on the values below `level` and records it if an input is being differentiated.
 pub(super) fn process(op: &OpRef, level: &Arc<Level>, inputs: &[&Tensor]) -> Result<Outs> {
+    if level.id < mode::gate() {
+        return noted::process(op, level, inputs);
+    }
     let mut primals: SmallVec<[&Tensor; 4]> = SmallVec::new();
     let mut edges = Edges::new();
     for t in inputs {
@@ -205,15 +242,15 @@ pub(super) fn process(op: &OpRef, level: &Arc<Level>, inputs: &[&Tensor]) -> Res
 }
 
 /// A node to be walked, with the cotangents of its outputs that have arrived.
-struct Arrival {
-    node: Arc<Node>,
-    grads: SmallVec<[Cotangent; 1]>,
+pub(super) struct Arrival {
+    pub(super) node: Arc<Node>,
+    pub(super) grads: SmallVec<[Cotangent; 1]>,
 }
 
 /// What is still to be walked. The newest nodes are in a short list in rising order, which is all that most graphs ever
 /// need; what does not fit is in a map by node number, and older than all of the list.
 #[derive(Default)]
-struct Pending {
+pub(super) struct Pending {
     near: SmallVec<[Arrival; Pending::NEAR]>,
     far: BTreeMap<u64, Arrival>,
 }
@@ -221,7 +258,7 @@ struct Pending {
 impl Pending {
     const NEAR: usize = 16;
 
-    fn add(&mut self, edge: Edge, grad: Tensor) -> Result<()> {
+    pub(super) fn add(&mut self, edge: Edge, grad: Tensor) -> Result<()> {
         let Edge { node, output } = edge;
         let sequence = node.sequence;
         let place = self.near.iter().rposition(|a| a.node.sequence <= sequence);
@@ -247,7 +284,7 @@ impl Pending {
     }
 
     /// The newest node.
-    fn pop(&mut self) -> Option<Arrival> {
+    pub(super) fn pop(&mut self) -> Option<Arrival> {
         self.near.pop().or_else(|| self.far.pop_last().map(|(_, arrival)| arrival))
     }
 }
@@ -277,6 +314,9 @@ impl Arrival {
 /// The walk goes by falling node number, so every cotangent is complete when its node is reached, and holds only the
 /// frontier. Nodes that nobody else holds are freed as the walk passes them.
 pub(crate) fn backward(roots: Vec<(Edge, Tensor)>, inputs: usize) -> Result<Vec<Option<Tensor>>> {
+    if let Some(anomaly) = mode::anomaly() {
+        return walk::watched(roots, inputs, anomaly);
+    }
     let mut results = vec![None; inputs];
     let mut pending = Pending::default();
     for (edge, grad) in roots {
@@ -298,6 +338,11 @@ pub(crate) fn backward(roots: Vec<(Edge, Tensor)>, inputs: usize) -> Result<Vec<
                     results[*index] = grads.into_iter().next().and_then(Cotangent::into_tensor);
                     continue;
                 }
+                Content::Noted(noted) => {
+                    found = noted.call.backward(grads);
+                    edges = noted.call.edges.clone();
+                }
+                Content::Leaf(_) => unreachable!("the ambient level has a walk of its own"),
             },
         }
         drop(node);

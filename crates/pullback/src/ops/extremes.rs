@@ -162,6 +162,33 @@ ops! { OPS;
     fn argmin(&self, dim: impl Into<Option<isize>>, keepdim: bool) -> Result<Tensor> = argmin {
         samples: argmin_samples, errors: argmin_errors
     };
+
+    /// The smallest and the largest elements along `dim`, or for `None` of all elements; NaN where there is one.
+    ///
+    /// # Shapes
+    /// The dimension is removed, or kept with size 1 if `keepdim`; for `None` all are.
+    ///
+    /// # Dtypes
+    /// All; `false` is smaller than `true`.
+    ///
+    /// # Derivative
+    /// As those of [`min_dims`](Tensor::min_dims) and [`max_dims`](Tensor::max_dims): elements that tie share equally.
+    ///
+    /// # Errors
+    /// `Dim` if `dim` is out of range; `Shape` if there is no element to choose from.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::Tensor;
+    /// let x = Tensor::from([[1.0, 4.0], [3.0, 2.0]]);
+    /// let (min, max) = x.aminmax(1, false)?;
+    /// assert_eq!(min.to_vec::<f64>()?, [1.0, 2.0]);
+    /// assert_eq!(max.to_vec::<f64>()?, [4.0, 3.0]);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    fn aminmax(&self, dim: impl Into<Option<isize>>, keepdim: bool) -> Result<(Tensor, Tensor)> = aminmax {
+        samples: aminmax_samples, errors: aminmax_errors, kinks: aminmax_kinks
+    };
 }
 
 /// The largest element, or the smallest.
@@ -217,7 +244,7 @@ fn ties<T: Float>(x: &Array, over: &Over, largest: bool) -> Result<Array> {
     Ok(weights)
 }
 
-fn extreme_of<const LARGEST: bool>(op: &str, x: &Tensor, over: Over) -> Result<Tensor> {
+pub(super) fn extreme_of<const LARGEST: bool>(op: &str, x: &Tensor, over: Over) -> Result<Tensor> {
     over.check_not_empty(op, x)?;
     reduction(Extreme::<LARGEST>, over, x)
 }
@@ -282,6 +309,15 @@ fn argmax(x: &Tensor, dim: impl Into<Option<isize>>, keepdim: bool) -> Result<Te
 
 fn argmin(x: &Tensor, dim: impl Into<Option<isize>>, keepdim: bool) -> Result<Tensor> {
     arg_extreme::<false>(x, dim.into(), keepdim)
+}
+
+fn aminmax(x: &Tensor, dim: impl Into<Option<isize>>, keepdim: bool) -> Result<(Tensor, Tensor)> {
+    let over = match dim.into() {
+        Some(dim) => Over::one(resolve_dim("aminmax", dim, x.rank(), x.ty())?, keepdim),
+        None if keepdim => Over::all(x.rank()).keeping(),
+        None => Over::all(x.rank()),
+    };
+    Ok((extreme_of::<false>("aminmax", x, over.clone())?, extreme_of::<true>("aminmax", x, over)?))
 }
 
 const SHAPES: &[&[usize]] = &[&[2, 3], &[5], &[]];
@@ -441,4 +477,34 @@ fn argmax_errors() -> Vec<ErrorSample> {
 
 fn argmin_errors() -> Vec<ErrorSample> {
     arg_errors(|x, dim, keepdim| x.argmin(dim, keepdim))
+}
+
+fn aminmax_samples() -> Vec<Sample> {
+    let case = |label: &str, x: Tensor, dim: Option<isize>, resolved: &'static [usize], keepdim: bool| {
+        Sample::new(label, [x], move |x| x[0].aminmax(dim, keepdim).map(|(min, max)| vec![min, max])).reference(
+            move |x| {
+                vec![naive_reduce(&x[0], resolved, keepdim, smallest), naive_reduce(&x[0], resolved, keepdim, largest)]
+            },
+        )
+    };
+    vec![
+        case("middle dim", sample_tensor(&[2, 3, 2], -1.0, 1.0, 1), Some(1), &[1], false),
+        case("keepdim", sample_tensor(&[2, 3], -1.0, 1.0, 1), Some(-2), &[0], true),
+        case("all", sample_tensor(&[2, 3], -1.0, 1.0, 1), None, &[0, 1], false),
+        case("all, keepdim", sample_tensor(&[2, 3], -1.0, 1.0, 1), None, &[0, 1], true),
+        case("0-d", sample_tensor(&[], -1.0, 1.0, 1), None, &[], false),
+        case("NaN", Tensor::from([1.0, f64::NAN]), Some(0), &[0], false).special(),
+    ]
+}
+
+fn aminmax_errors() -> Vec<ErrorSample> {
+    let x = sample_tensor(&[2, 3], 0.0, 1.0, 1);
+    let dim = ErrorSample::new("dim", ErrorKind::Dim, "aminmax: dim 2 is out of range for f64[2,3]", move || {
+        Ok(x.aminmax(2, false)?.0)
+    });
+    [vec![dim], total_errors(|x| Ok(x.aminmax(1, true)?.1)), total_errors(|x| Ok(x.aminmax(None, false)?.0))].concat()
+}
+
+fn aminmax_kinks() -> Vec<Kink> {
+    [tie_kinks(1.0, |x| Ok(x.aminmax(0, true)?.1)), tie_kinks(-1.0, |x| Ok(x.aminmax(None, false)?.0))].concat()
 }

@@ -2,6 +2,7 @@
 //! implementation with its rules.
 
 pub(crate) mod arith;
+mod bins;
 mod cast;
 mod choose;
 mod compare;
@@ -14,15 +15,20 @@ mod index;
 mod join;
 mod loss;
 mod matmul;
+mod median;
 mod modulo;
 mod moments;
+mod nan;
+mod norm;
 mod pairwise;
 mod power;
 mod prod;
+mod quantile;
 mod reduce;
 mod reduction;
 pub(crate) mod region;
 mod regression;
+mod running;
 mod scan;
 pub(crate) mod shape;
 mod softmax;
@@ -34,10 +40,12 @@ mod unary;
 pub use join::{cat, stack};
 pub use loss::Reduction;
 pub use matmul::einsum;
+pub use quantile::Interpolation;
 
 /// The tables of the families.
 static FAMILIES: &[&[table::OpInfo]] = &[
     arith::OPS,
+    bins::OPS,
     cast::OPS,
     choose::OPS,
     compare::LOGIC,
@@ -50,14 +58,19 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     join::OPS,
     loss::OPS,
     matmul::OPS,
+    median::OPS,
     modulo::OPS,
     moments::OPS,
+    nan::OPS,
+    norm::OPS,
     pairwise::OPS,
     power::OPS,
     prod::OPS,
+    quantile::OPS,
     reduce::OPS,
     region::OPS,
     regression::OPS,
+    running::OPS,
     scan::OPS,
     shape::reorder::OPS,
     shape::repeat::OPS,

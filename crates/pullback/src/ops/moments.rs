@@ -152,14 +152,14 @@ fn variance<T: Float>(x: &Array, over: &Over, divisor: usize, root: bool) -> Res
 }
 
 /// `1 / x`, and 0 at 0, with all its derivatives.
-struct InverseOrZero;
+pub(super) struct InverseOrZero;
 
 impl Unary for InverseOrZero {
-    const NAME: &'static str = "std_backward";
+    const NAME: &'static str = "inverse_or_zero";
     const READS_INPUT: bool = false;
     const READS_OUTPUT: bool = true;
     fn kernel(x: &Array) -> Result<Array> {
-        dispatch!(x.dtype(), "std", float, T => Ok(map::map::<T, T>(x, |v| if v == 0.0 { 0.0 } else { 1.0 / v })))
+        dispatch!(x.dtype(), Self::NAME, float, T => Ok(map::map::<T, T>(x, |v| if v == 0.0 { 0.0 } else { 1.0 / v })))
     }
     fn derivative(d: &Tensor, _: &Tensor, y: &Tensor) -> Result<Tensor> {
         d.mul(y.mul(y)?.neg()?)

@@ -401,7 +401,7 @@ pub(super) fn dims_errors(call: fn(&Tensor, &[isize], bool) -> Result<Tensor>) -
 }
 
 /// Samples whose inputs are integers.
-fn discrete_samples(samples: Vec<Sample>) -> Vec<Sample> {
+pub(super) fn discrete_samples(samples: Vec<Sample>) -> Vec<Sample> {
     samples
         .into_iter()
         .map(|mut s| {

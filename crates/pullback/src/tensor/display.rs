@@ -6,6 +6,7 @@ use super::{Repr, Tensor};
 use crate::array::Array;
 use crate::dtype::Element;
 use crate::interp::Traced;
+use crate::interp::level::AMBIENT;
 use crate::kernels::copy::any_dtype;
 
 /// Tensors with more elements are summarised,
@@ -62,7 +63,10 @@ fn write_tensor(out: &mut String, t: &Tensor, precision: usize) {
         Repr::Tracer(tracer) => tracer,
     };
     let level = &tracer.level;
-    put(out, format_args!("{}(level {}, ", level.kind.transform(), level.id));
+    match level.id {
+        AMBIENT => put(out, format_args!("{}(", level.transform())),
+        id => put(out, format_args!("{}(level {id}, ", level.transform())),
+    }
     if !level.is_alive() {
         out.push_str("ended, ");
     }

@@ -12,6 +12,7 @@ use super::{Repr, Tensor};
 use crate::array::Cut;
 use crate::dtype::promote_ranked;
 use crate::error::bail;
+use crate::interp::noted::{ambient_parts, update_leaf};
 use crate::interp::{Traced, batch, check_usable, forward};
 use crate::kernels::region::replace_in_place;
 use crate::ops::arith::{add_owned, div_owned, mul_owned, sub_owned};
@@ -54,6 +55,9 @@ type Cuts = SmallVec<[Cut; 4]>;
 
 /// Replaces the part of `x` that `cuts` select by `value`, which has the dtype of `x` and the shape of the part.
 fn set_part(x: &mut Tensor, value: &Tensor, cuts: &Cuts) -> Result<()> {
+    if in_leaf(x, value, &mut |x, value| set_part(x, value, cuts))? {
+        return Ok(());
+    }
     if !set_in_place(x, value, cuts)? {
         *x = replace(x, value, cuts)?;
     }
@@ -109,6 +113,20 @@ fn set_in_place(x: &mut Tensor, value: &Tensor, cuts: &Cuts) -> Result<bool> {
     Ok(true)
 }
 
+/// Changes the value under a leaf that requires gradients, inside `no_grad`: what an optimizer does. The leaf stays the
+/// leaf it is. False, and nothing done, for any other tensor, and where a transform is working on `rhs`.
+fn in_leaf(x: &mut Tensor, rhs: &Tensor, change: &mut dyn FnMut(&mut Tensor, &Tensor) -> Result<()>) -> Result<bool> {
+    if x.array().is_some() {
+        return Ok(false);
+    }
+    let rhs = match ambient_parts(rhs) {
+        Some((value, _)) => value,
+        None if rhs.array().is_some() => rhs,
+        None => return Ok(false),
+    };
+    update_leaf(x, &mut |x| change(x, rhs))
+}
+
 /// `x = x op rhs`, where the type of `x` stays. `float` says that the operation has float results only.
 fn assign(
     name: &str,
@@ -120,6 +138,9 @@ fn assign(
     if !broadcasts_to(rhs.shape(), x.shape()) {
         bail!(Shape, "{name}: expected an operand that broadcasts to {}, got {}", x.ty(), rhs.ty(); help = "assign the \
             result of the method without `_`, which may have another shape");
+    }
+    if in_leaf(x, rhs, &mut |x, rhs| assign(name, x, rhs, float, owned))? {
+        return Ok(());
     }
     let dtype = x.dtype();
     let mut common = promote_ranked((dtype, x.rank()), (rhs.dtype(), rhs.rank()));

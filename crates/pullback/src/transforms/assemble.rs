@@ -6,12 +6,13 @@ use crate::array::{Array, Cut};
 use crate::dtype::Scalar;
 use crate::error::bail;
 use crate::kernels::{cast::full, region::replace_in_place};
+use crate::tensor::checked_numel;
 use crate::{Result, Tensor, cat};
 
 /// A tensor whose parts along one dim arrive one after the other.
 ///
-/// The whole is allocated when the first part arrives, and each part is copied to its place, so that never more than one
-/// part exists besides. Parts that an outer transform works on cannot be written into anything; they are kept and
+/// The whole is allocated when the first part arrives, and each part is copied to its place, so that never more than
+/// one part exists besides. Parts that an outer transform works on cannot be written into anything; they are kept and
 /// joined.
 pub(super) struct Assembly {
     dim: usize,
@@ -39,7 +40,7 @@ impl Assembly {
             }
         }
         match part.array() {
-            Some(array) if self.kept.is_empty() && size < self.total => self.write(array),
+            Some(array) if self.kept.is_empty() && size < self.total => self.write(array)?,
             _ => {
                 if let Some(written) = self.written.take() {
                     self.kept.push(Tensor::from(written).narrow(self.dim as isize, 0, self.filled)?);
@@ -51,16 +52,21 @@ impl Assembly {
         Ok(())
     }
 
-    fn write(&mut self, part: &Array) {
-        let whole = self.written.get_or_insert_with(|| {
-            let mut shape = part.to_shape();
-            shape[self.dim] = self.total;
-            full(&shape, Scalar::Int(0), part.dtype())
-        });
+    fn write(&mut self, part: &Array) -> Result<()> {
+        let whole = match &mut self.written {
+            Some(whole) => whole,
+            none => {
+                let mut shape = part.to_shape();
+                shape[self.dim] = self.total;
+                checked_numel("the result of all parts", &shape)?;
+                none.insert(full(&shape, Scalar::Int(0), part.dtype()))
+            }
+        };
         let mut cuts: SmallVec<[Cut; 6]> = whole.shape().iter().map(|&n| Cut::all(n)).collect();
         (cuts[self.dim].start, cuts[self.dim].len) = (self.filled, part.shape()[self.dim]);
         let written = replace_in_place(whole, part, &cuts);
         debug_assert!(written, "the whole has one owner and is contiguous");
+        Ok(())
     }
 
     pub(super) fn finish(mut self) -> Result<Tensor> {

@@ -17,8 +17,8 @@ use crate::{Result, Tensor, Tree};
 /// gradient. `f` runs once. [`Hvp`] has options.
 ///
 /// # Errors
-/// `NotScalar` if the result is not 0-d; `Arity`, `Shape` or `Dtype` if `v` is not like `x`; `NotDifferentiable` for integer
-/// arguments or results; whatever `f` reports.
+/// `NotScalar` if the result is not 0-d; `Arity`, `Shape` or `Dtype` if `v` is not like `x`; `NotDifferentiable` for
+/// integer arguments or results; whatever `f` reports.
 ///
 /// # Nesting
 /// In any order with all transforms.
@@ -44,8 +44,9 @@ pub fn hvp<A: Tree>(f: impl FnOnce(&A) -> Result<Tensor>, x: &A, v: &A) -> Resul
 /// The value of a scalar function at `x`, and `v` times its Hessian, by reverse over forward mode: the gradient of the
 /// derivative along `v`.
 ///
-/// The Hessian is symmetric, so this is the product that [`hvp`] gives, by another way: it needs the forward rules of the
-/// functions, differentiated, where `hvp` needs their backward rules, differentiated. `f` runs once. [`Vhp`] has options.
+/// The Hessian is symmetric, so this is the product that [`hvp`] gives, by another way: it needs the forward rules of
+/// the functions, differentiated, where `hvp` needs their backward rules, differentiated. `f` runs once. [`Vhp`] has
+/// options.
 ///
 /// # Errors
 /// As [`hvp`].
@@ -126,7 +127,8 @@ macro_rules! product {
         }
 
         impl<S> $builder<S, NoAux> {
-            #[doc = concat!("The function of the arguments and the vector, which returns the value and the product. See [`", $name, "`].")]
+            #[doc = concat!("The function of the arguments and the vector, which returns the value and the product. See \
+                [`", $name, "`].")]
             pub fn of<A: Tree, F: Fn(&A) -> Result<Tensor>>(
                 self,
                 f: F,
@@ -188,8 +190,8 @@ product! {
 
 /// The Laplacian of a scalar function: the trace of its Hessian, a 0-d tensor. For trees, the sum over all tensors.
 ///
-/// Forward over reverse, at most [64 directions](Laplacian::chunk_size) at a time, of which the diagonal is kept. `f` runs
-/// once for each tensor of the argument and each chunk. [`Laplacian`] has options.
+/// Forward over reverse, at most [64 directions](Laplacian::chunk_size) at a time, of which the diagonal is kept. `f`
+/// runs once for each tensor of the argument and each chunk. [`Laplacian`] has options.
 ///
 /// # Errors
 /// `NotScalar` if the result is not 0-d; `NotDifferentiable` for integer arguments or results; whatever `f` reports.

@@ -10,9 +10,9 @@ use crate::{Result, Tree};
 /// Where the lanes of each tensor of a tree lie: an integer for the whole tree (negative ones count from the end),
 /// `None` for a tree that is the same for every lane, or a tuple, array, `Vec`, map, `Box` or derived struct of these.
 ///
-/// A spec may stop at any node: `(None, 0)` for arguments `(params, x)` covers every tensor of `params`. Where all entries
-/// have one type, as in a `Vec`, [`BatchDim`] is a number or none; it also says `None` of an `Option` of a tree, where `None`
-/// alone could mean two things.
+/// A spec may stop at any node: `(None, 0)` for arguments `(params, x)` covers every tensor of `params`. Where all
+/// entries have one type, as in a `Vec`, [`BatchDim`] is a number or none; it also says `None` of an `Option` of a
+/// tree, where `None` alone could mean two things.
 ///
 /// ```
 /// use pullback::{BatchDim, Tensor, Vmap};
@@ -24,8 +24,8 @@ use crate::{Result, Tree};
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not say where the lanes of `{A}` lie",
-    note = "write an integer, `None`, or a tuple, array, `Vec`, map or derived struct of these that has the structure of the \
-            tree, or stops early"
+    note = "write an integer, `None`, or a tuple, array, `Vec`, map or derived struct of these, with the structure of \
+            the tree or a part of it"
 )]
 pub trait DimSpec<A: Tree> {
     /// The dim of every tensor of `tree`, in order.

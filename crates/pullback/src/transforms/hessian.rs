@@ -35,8 +35,8 @@ where
 
 /// The modes that a Hessian is computed by; the outer one is named first. All give the same numbers.
 ///
-/// How often the function runs, when its arguments have `n` elements in `t` tensors and chunks of `c` directions: each mode
-/// counts for its own part, and reverse modes count once.
+/// How often the function runs, when its arguments have `n` elements in `t` tensors and chunks of `c` directions: each
+/// mode counts for its own part, and reverse modes count once.
 ///
 /// ```
 /// use pullback::{Hessian, HessianStrategy, Tensor};
@@ -49,17 +49,17 @@ where
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum HessianStrategy {
-    /// The gradient is pushed along each direction: the cheapest for a scalar function in general. The function runs once for
-    /// each tensor of the arguments and each chunk.
+    /// The gradient is pushed along each direction: the cheapest for a scalar function in general. The function runs
+    /// once for each tensor of the arguments and each chunk.
     #[default]
     ForwardOverReverse,
-    /// The derivatives along all directions are recorded, and walked back from. The function runs once for each tensor of
-    /// the arguments and each chunk. It needs the memory of reverse mode for all directions at once.
+    /// The derivatives along all directions are recorded, and walked back from. The function runs once for each tensor
+    /// of the arguments and each chunk. It needs the memory of reverse mode for all directions at once.
     ReverseOverForward,
     /// The walk back is recorded, and walked back from. The function runs once.
     ReverseOverReverse,
-    /// Directions along directions: nothing is recorded. The function runs once for each pair of tensors of the arguments
-    /// and each pair of chunks.
+    /// Directions along directions: nothing is recorded. The function runs once for each pair of tensors of the
+    /// arguments and each pair of chunks.
     ForwardOverForward,
 }
 
@@ -76,7 +76,8 @@ impl HessianStrategy {
 builder! {
     /// Options for [`hessian`].
     ///
-    /// [`HessianStrategy`] says how often the function runs. The value and the auxiliary data are those of its first run.
+    /// [`HessianStrategy`] says how often the function runs. The value and the auxiliary data are those of its first
+    /// run.
     ///
     /// ```
     /// use pullback::{Hessian, Tensor};
@@ -88,9 +89,9 @@ builder! {
     /// # Ok::<(), pullback::Error>(())
     /// ```
     Hessian {
-        /// How many rows or columns to compute at once, at most, for each of the two modes. The numbers are the same; what
-        /// is held besides the result grows with the chunk, unless the outer mode is reverse. With 1 nothing is batched. 0
-        /// is an error of kind `Value` when the function is called.
+        /// How many rows or columns to compute at once, at most, for each of the two modes. The numbers are the same;
+        /// what is held besides the result grows with the chunk, unless the outer mode is reverse. With 1 nothing is
+        /// batched. 0 is an error of kind `Value` when the function is called.
         chunk_size: usize,
         /// How random numbers are drawn in forward modes. See [`Jacfwd::randomness`](crate::Jacfwd::randomness).
         randomness: Randomness,

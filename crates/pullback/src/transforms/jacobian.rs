@@ -17,7 +17,6 @@ use crate::{DType, Result, Tensor, TensorType, Tree};
 /// The result has the structure of the function's result, with the structure of the argument at each leaf:
 /// `O::Mapped<A>`, which for a tensor-valued function of a tensor is a tensor. Each leaf has the shape of the result
 /// followed by the shape of the argument. `f` runs once. Best where results are smaller than arguments. [`Jacrev`] has
-/// options, [`jacobian`] chooses the mode. [`Jacrev`] has
 /// options, [`jacobian`] chooses the mode.
 ///
 /// # Errors
@@ -40,7 +39,8 @@ pub fn jacrev<A: Tree, O: Tree, F: Fn(&A) -> Result<O>>(f: F) -> impl Fn(&A) -> 
 /// The Jacobian of a function by forward mode: one push per element of the argument, all of them as lanes.
 ///
 /// The structure and shapes are those of [`jacrev`]. `f` runs once for each tensor of the argument, on values
-/// without lanes whose tangents have lanes. Best where arguments are smaller than results. [`Jacfwd`] has options. [`Jacfwd`] has options.
+/// without lanes whose tangents have lanes. Best where arguments are smaller than results. [`Jacfwd`] has
+/// options.
 ///
 /// # Errors
 /// `NotDifferentiable` for integer arguments; whatever `f` reports. The Jacobian of an integer result is zero.
@@ -59,11 +59,11 @@ pub fn jacfwd<A: Tree, O: Tree, F: Fn(&A) -> Result<O>>(f: F) -> impl Fn(&A) -> 
     Jacfwd::new().of(f)
 }
 
-/// The Jacobian of a function by the mode that needs fewer directions: reverse, if the result has at most as many elements
-/// as the argument, else forward.
+/// The Jacobian of a function by the mode that needs fewer directions: reverse, if the result has at most as many
+/// elements as the argument, else forward.
 ///
-/// The structure and shapes are those of [`jacrev`]. `f` runs once, which tells the sizes; if forward mode is chosen, it
-/// runs again, as in [`jacfwd`].
+/// The structure and shapes are those of [`jacrev`]. `f` runs once, which tells the sizes; if forward mode is chosen,
+/// it runs again, as in [`jacfwd`].
 ///
 /// # Errors
 /// As [`jacrev`], whichever is chosen.
@@ -158,8 +158,8 @@ forms!(Jacrev, "jacrev", "jacrev", [O] O => O::Mapped<Selected<S, A>>);
 builder! {
     /// Options for [`jacfwd`].
     ///
-    /// `f` runs once for each tensor of the selected arguments and each chunk of its elements. The value and the auxiliary
-    /// data are those of the first run.
+    /// `f` runs once for each tensor of the selected arguments and each chunk of its elements. The value and the
+    /// auxiliary data are those of the first run.
     ///
     /// ```
     /// use pullback::{Jacfwd, Tensor};
@@ -170,9 +170,9 @@ builder! {
     /// # Ok::<(), pullback::Error>(())
     /// ```
     Jacfwd {
-        /// How many columns to compute at once, at most. The numbers are the same; what is held besides the result grows
-        /// with the chunk. With 1 nothing is batched: each column is a run of the function by itself. 0 is an error of
-        /// kind `Value` when the function is called.
+        /// How many columns to compute at once, at most. The numbers are the same; what is held besides the result
+        /// grows with the chunk. With 1 nothing is batched: each column is a run of the function by itself. 0 is an
+        /// error of kind `Value` when the function is called.
         chunk_size: usize,
         /// How random numbers are drawn inside: by default they are a part of the function that all directions share
         /// (`Same`). `Different` makes each column that of a function with other numbers, and `Error` refuses them.
@@ -226,12 +226,16 @@ fn check_results<O: Tree>(value: &O) -> Result<()> {
 fn rows<A: Tree, O: Tree, Y: Tree>(recorded: Recorded<A, (O, Y)>, x: &A, chunk: usize) -> Result<(O, O::Mapped<A>, Y)> {
     let Recorded { arguments, value: (value, aux), edges } = recorded;
     let mut rows = Vec::new();
-    for (t, edge) in leaves(&value).into_iter().zip(edges) {
+    // The auxiliary data is not walked back from.
+    let edges: Vec<_> = edges.into_iter().take(count(&value)).collect();
+    for (t, mut edge) in leaves(&value).into_iter().zip(edges) {
         let TensorType { dtype, shape } = t.ty();
         let n = t.numel();
         let mut columns: Vec<Assembly> = leaves(x).iter().map(|_| Assembly::new(0, n)).collect();
         for part in parts(n, chunk) {
-            let root = |direction: Tensor| edge.iter().map(|e| (e.clone(), direction.clone())).collect();
+            // The last walk may take apart what it passes.
+            let own = if part.first + part.size >= n { edge.take() } else { edge.clone() };
+            let root = |direction: Tensor| own.map(|e| (e, direction)).into_iter().collect();
             let mut columns = columns.iter_mut();
             let mut push = |row: Tensor| match columns.next() {
                 Some(column) => column.push(row, || "rows of a Jacobian".into()),
@@ -279,8 +283,8 @@ pub(super) struct Directions {
     in_loop: bool,
 }
 
-/// All directions of a tensor of `n` elements, at most `chunk` at a time. There is one part, without directions, if there
-/// are none.
+/// All directions of a tensor of `n` elements, at most `chunk` at a time. There is one part, without directions, if
+/// there are none.
 pub(super) fn parts(n: usize, chunk: usize) -> impl Iterator<Item = Directions> {
     let step = chunk.clamp(1, n.max(1));
     (0..n.max(1)).step_by(step).map(move |first| Directions {
@@ -304,8 +308,8 @@ fn unit(part: &Directions, shape: &[usize], dtype: DType) -> Result<Tensor> {
 }
 
 /// Runs `f` at a forward level along some directions of tensor number `i` of `x`, and returns what it returns at `x`.
-/// `each` is given every tensor of the result with its number and its tangents, which have the directions along a new last
-/// dim; `None` if it does not depend on that tensor of `x`.
+/// `each` is given every tensor of the result with its number and its tangents, which have the directions along a new
+/// last dim; `None` if it does not depend on that tensor of `x`.
 pub(super) fn along<A: Tree, O: Tree, Y: Tree>(
     f: &dyn Fn(&A) -> Result<(O, Y)>,
     x: &A,

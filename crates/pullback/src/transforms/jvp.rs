@@ -127,8 +127,8 @@ impl<S, X> Jvp<S, X> {
 }
 
 impl<S> Jvp<S, NoAux> {
-    /// The function of the arguments and the tangents of those that are selected, which returns the value and its tangent.
-    /// See [`jvp`].
+    /// The function of the arguments and the tangents of those that are selected, which returns the value and its
+    /// tangent. See [`jvp`].
     pub fn of<A: Tree, O: Tree, F: Fn(&A) -> Result<O>>(self, f: F) -> impl Fn(&A, &Selected<S, A>) -> Result<(O, O)>
     where
         S: Argnums<A>,

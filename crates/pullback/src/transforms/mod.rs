@@ -1,5 +1,5 @@
-//! Functions of functions: they open a level, wrap, call, unwrap and close. They use operations only to cut values and to
-//! put them together, and know none that is differentiated.
+//! Functions of functions: they open a level, wrap, call, unwrap and close. They use operations only to cut values and
+//! to put them together, and know none that is differentiated.
 
 mod assemble;
 mod curvature;

@@ -14,8 +14,8 @@ use crate::{Result, Tree};
 /// `and::<M>()` another one.
 ///
 /// The number of an argument is its position in the tuple, array or `Vec` that the function takes; negative numbers
-/// count from the end. One argument gives its derivative as it is, several give a tuple, in the order in which they were
-/// selected. The others are constants, of any dtype.
+/// count from the end. One argument gives its derivative as it is, several give a tuple, in the order in which they
+/// were selected. The others are constants, of any dtype.
 ///
 /// ```
 /// use pullback::{Grad, Tensor};
@@ -27,8 +27,8 @@ use crate::{Result, Tree};
 /// # Ok::<(), pullback::Error>(())
 /// ```
 ///
-/// For tuples and arrays, a number out of range and one that is selected twice do not compile. A `Vec` reports them with
-/// kind [`Index`](crate::ErrorKind::Index).
+/// For tuples and arrays, a number out of range and one that is selected twice do not compile. A `Vec` reports them
+/// with kind [`Index`](crate::ErrorKind::Index).
 #[diagnostic::on_unimplemented(
     message = "these arguments cannot be selected from `{A}`",
     note = "argument numbers count the members of a tuple, an array or a `Vec`; negative ones count from the end"
@@ -371,15 +371,18 @@ macro_rules! builder {
 }
 pub(super) use builder;
 
-/// Writes the forms that a function comes in: with and without auxiliary data, with and without its value. All of them call
-/// `run`, which takes a function that returns its value and something else, and returns the value, the derivative, and
-/// the rest.
+/// Writes the forms that a function comes in: with and without auxiliary data, with and without its value. All of them
+/// call `run`, which takes a function that returns its value and something else, and returns the value, the derivative,
+/// and the rest.
 macro_rules! forms {
     ($builder:ident, $of:literal, $value_and:literal, [$($o:ident)?] $value:ty => $derivative:ty
         $(where $($bounded:ty: $bound:path),*)?) => {
         impl<S> $builder<S, NoAux> {
             #[doc = concat!("The transformed function. See [`", $of, "`].")]
-            pub fn of<A: Tree, $($o: Tree,)? F: Fn(&A) -> Result<$value>>(self, f: F) -> impl Fn(&A) -> Result<$derivative>
+            pub fn of<A: Tree, $($o: Tree,)? F: Fn(&A) -> Result<$value>>(
+                self,
+                f: F,
+            ) -> impl Fn(&A) -> Result<$derivative>
             where
                 S: Argnums<A>,
                 $($($bounded: $bound,)*)?
@@ -405,7 +408,7 @@ macro_rules! forms {
         }
 
         impl<S> $builder<S, HasAux> {
-            #[doc = concat!("The transformed function, which returns the derivative and the auxiliary data. See [`", $of, "`].")]
+            #[doc = concat!("The function that returns the derivative and the auxiliary data. See [`", $of, "`].")]
             pub fn of<A: Tree, $($o: Tree,)? Y: Tree, F: Fn(&A) -> Result<($value, Y)>>(
                 self,
                 f: F,

@@ -109,7 +109,8 @@
 //! let x = Tensor::from(1.0);
 //! jvp(|x: &Tensor| x.sum(), &x, &(x.clone(),)).unwrap();
 //! ```
-//! Specs of dims are integers, `None`, and trees of these (T-52, T-54, T-58) with the structure of the arguments (T-53):
+//! Specs of dims are integers, `None`, and trees of these (T-52, T-54, T-58) with the structure of the arguments
+//! (T-53):
 //! ```compile_fail
 //! # use pullback::{Tensor, Vmap};
 //! let g = Vmap::new().in_dims("0").of(|x: &Tensor| x.sum());

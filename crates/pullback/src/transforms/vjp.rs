@@ -220,7 +220,8 @@ impl<S> Vjp<S, NoAux> {
 }
 
 impl<S> Vjp<S, HasAux> {
-    /// The function that returns the value, the pullback to the selected arguments, and the auxiliary data. See [`vjp`].
+    /// The function that returns the value, the pullback to the selected arguments, and the auxiliary data. See
+    /// [`vjp`].
     pub fn of<A: Tree, O: Tree, Y: Tree, F: Fn(&A) -> Result<(O, Y)>>(
         self,
         f: F,

@@ -97,13 +97,13 @@ impl<I, O> Vmap<I, O> {
         self
     }
 
-    /// How many lanes to run at once, at most: `f` runs once for each chunk. The results are the same, random numbers among
-    /// them; what is held besides them grows with the chunk, not with the number of lanes.
+    /// How many lanes to run at once, at most: `f` runs once for each chunk. The results are the same, random numbers
+    /// among them; what is held besides them grows with the chunk, not with the number of lanes.
     ///
-    /// With 1 it is a plain loop: nothing is batched, so `f` may read the data of its arguments. There, a result with an
-    /// `out_dims` of `None` is compared between lanes, because nothing else shows whether it depends on them. Without lanes
-    /// there is nothing to loop over, and `f` runs once on a batch of none. 0 is an error of kind `Value` when the function
-    /// is called.
+    /// With 1 it is a plain loop: nothing is batched, so `f` may read the data of its arguments. There, a result with
+    /// an `out_dims` of `None` is compared between lanes, because nothing else shows whether it depends on them.
+    /// Without lanes there is nothing to loop over, and `f` runs once on a batch of none. 0 is an error of kind `Value`
+    /// when the function is called.
     ///
     /// A [`Generator`](crate::random::Generator) that `f` captured advances with every run; draw from a
     /// [`Key`](crate::random::Key).
@@ -169,7 +169,7 @@ impl<I, O> Vmap<I, O> {
             }
             match &mut whole {
                 Some(whole) => whole.add(&out, values, &part)?,
-                None => whole = Some(Chunks::new(out, dims, values, &part)?),
+                None => whole = Some(Chunks::new(&out, dims, values, &part)?),
             }
         }
         match whole {
@@ -240,7 +240,7 @@ fn unbatched<R: Tree>(out: &R, k: usize, t: &Tensor, dim: Option<usize>, open: &
 
 /// The results of a `vmap` that arrive chunk by chunk.
 struct Chunks<R> {
-    /// Gives the structure.
+    /// The structure of the first ones, with any tensors.
     first: R,
     values: Vec<Value>,
 }
@@ -251,7 +251,7 @@ enum Value {
 }
 
 impl<R: Tree> Chunks<R> {
-    fn new(first: R, dims: Vec<Option<usize>>, values: Vec<Tensor>, part: &Part) -> Result<Chunks<R>> {
+    fn new(out: &R, dims: Vec<Option<usize>>, values: Vec<Tensor>, part: &Part) -> Result<Chunks<R>> {
         let pairs = dims.into_iter().zip(values).map(|(dim, value)| match dim {
             Some(dim) => {
                 let mut lanes = Assembly::new(dim, part.of);
@@ -260,7 +260,8 @@ impl<R: Tree> Chunks<R> {
             }
             None => Ok(Value::Shared(value)),
         });
-        Ok(Chunks { values: pairs.collect::<Result<_>>()?, first })
+        let any = Tensor::from(0.0);
+        Ok(Chunks { values: pairs.collect::<Result<_>>()?, first: try_map(out, &mut |_| Ok(any.clone()))? })
     }
 
     fn add(&mut self, out: &R, values: Vec<Tensor>, part: &Part) -> Result<()> {

@@ -54,11 +54,27 @@ fn c116_squares_of_a_norm_at_zero() {
 }
 
 #[test]
+fn c116_a_norm_at_zero() {
+    for p in [1.0, 2.0, 2.5, 3.0, f64::INFINITY] {
+        gradient(|x| x.norm(p), &zeros(&[2]), &[0.0, 0.0]);
+        gradient(|x| x.norm_dims(p, &[0], true)?.sum(), &zeros(&[2]), &[0.0, 0.0]);
+        let lanes = vmap(grad(move |x: &Tensor| x.norm(p)))(&Tensor::from([[0.0, 0.0], [0.0, -4.0]])).unwrap();
+        is(&lanes, &[2, 2], &[0.0, 0.0, 0.0, -1.0]);
+    }
+    // What the documentation says instead of NaN; the square of a norm is the sum of squares above.
+    second(|x| x.norm(2.0), &zeros(&[2]), &[0.0; 4]);
+    second(|x| x.norm(2.0)?.square(), &zeros(&[2]), &[0.0; 4]);
+    second(|x| x.norm(2.0)?.square(), &Tensor::from([3.0, 4.0]), &[2.0, 0.0, 0.0, 2.0]);
+}
+
+#[test]
 fn c117_ties_share_alike_in_every_mode() {
     let tie = Tensor::from([1.0, 1.0]);
     gradient(|x| x.max(), &tie, &[0.5, 0.5]);
     gradient(|x| x.min(), &tie, &[0.5, 0.5]);
     gradient(|x| x.max_dims(&[-1], false), &tie, &[0.5, 0.5]);
+    gradient(|x| Ok(x.aminmax(0, false)?.0), &tie, &[0.5, 0.5]);
+    gradient(|x| x.norm(f64::INFINITY), &tie, &[0.5, 0.5]);
     assert_eq!(value(&jvp(|x: &Tensor| x.max(), &tie, &Tensor::from([1.0, 0.0])).unwrap().1), 0.5);
     gradient(|x| at(x, 0)?.maximum(&at(x, 1)?), &tie, &[0.5, 0.5]);
     gradient(|x| at(x, 0)?.minimum(&at(x, 1)?), &tie, &[0.5, 0.5]);
@@ -72,27 +88,31 @@ fn c117_ties_share_alike_in_every_mode() {
 
 #[test]
 fn c118_products_with_zeros() {
-    gradient(|x| x.prod(), &Tensor::from([2.0, 0.0, 3.0, 4.0]), &[0.0, 24.0, 0.0, 0.0]);
-    let mut want = vec![0.0; 16];
-    want[2 * 4 + 3] = 6.0;
-    want[3 * 4 + 2] = 6.0;
-    second(|x| x.prod(), &Tensor::from([2.0, 3.0, 0.0, 0.0]), &want);
-    let x = Tensor::from([5.0, 0.0, 0.0, 0.0]);
-    let prod = |x: &Tensor| x.prod();
-    for third in [
-        jacrev(jacrev(jacrev(prod)))(&x),
-        jacfwd(jacfwd(jacfwd(prod)))(&x),
-        jacfwd(jacrev(jacrev(prod)))(&x),
-        jacrev(jacfwd(jacrev(prod)))(&x),
-        jacrev(jacrev(jacfwd(prod)))(&x),
-    ] {
-        let third = values(&third.unwrap());
-        for (k, d) in third.into_iter().enumerate() {
-            let mut place = [k / 16, k / 4 % 4, k % 4];
-            place.sort();
-            assert_eq!(d, if place == [1, 2, 3] { 5.0 } else { 0.0 }, "at {k}");
+    let last: fn(&Tensor) -> Result<Tensor> = |x| at(&x.cumprod(0)?, -1);
+    for prod in [Tensor::prod, last] {
+        gradient(prod, &Tensor::from([2.0, 0.0, 3.0, 4.0]), &[0.0, 24.0, 0.0, 0.0]);
+        let mut want = vec![0.0; 16];
+        want[2 * 4 + 3] = 6.0;
+        want[3 * 4 + 2] = 6.0;
+        second(prod, &Tensor::from([2.0, 3.0, 0.0, 0.0]), &want);
+        let x = Tensor::from([5.0, 0.0, 0.0, 0.0]);
+        for third in [
+            jacrev(jacrev(jacrev(prod)))(&x),
+            jacfwd(jacfwd(jacfwd(prod)))(&x),
+            jacfwd(jacrev(jacrev(prod)))(&x),
+            jacrev(jacfwd(jacrev(prod)))(&x),
+            jacrev(jacrev(jacfwd(prod)))(&x),
+        ] {
+            let third = values(&third.unwrap());
+            for (k, d) in third.into_iter().enumerate() {
+                let mut place = [k / 16, k / 4 % 4, k % 4];
+                place.sort();
+                assert_eq!(d, if place == [1, 2, 3] { 5.0 } else { 0.0 }, "at {k}");
+            }
         }
     }
+    // All running products at once: 2, 2a, 6a, 24a for an `a` of 0.
+    gradient(|x| x.cumprod(0)?.sum(), &Tensor::from([2.0, 0.0, 3.0, 4.0]), &[1.0, 32.0, 0.0, 0.0]);
 }
 
 #[test]
@@ -164,6 +184,19 @@ fn c125_sorting_is_stable() {
     gradient(|x| x.sort(0, true)?.0.mul(&g)?.sum(), &x, &[1.0, 3.0, 2.0, 4.0]);
     // The median of three with a tie is the second of the equal ones.
     gradient(|x| at(&x.sort(0, false)?.0, 1), &Tensor::from([1.0, 1.0, 3.0]), &[0.0, 1.0, 0.0]);
+}
+
+#[test]
+fn c125_medians_of_ties() {
+    let x = Tensor::from([1.0, 1.0, 3.0]);
+    let half = |x: &Tensor| x.quantile(0.5, 0, false, Interpolation::Linear);
+    let along = |x: &Tensor| Ok(x.median_dim(0, false)?.0);
+    let functions: [fn(&Tensor) -> Result<Tensor>; 4] = [Tensor::median, Tensor::nanmedian, along, half];
+    for f in functions {
+        gradient(f, &x, &[0.0, 1.0, 0.0]);
+        let lanes = vmap(grad(f))(&Tensor::from([[1.0, 1.0, 3.0], [3.0, 1.0, 1.0]])).unwrap();
+        is(&lanes, &[2, 3], &[0.0, 1.0, 0.0, 0.0, 0.0, 1.0]);
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Operations by name, with parameters as they are written in the data files.
 
-use pullback::{DType, Ellipsis, IndexItem, NewAxis, Reduction, Result, Tensor, cat, einsum, s, stack};
+use pullback::{DType, Ellipsis, IndexItem, Interpolation, NewAxis, Reduction, Result, Tensor, cat, einsum, s, stack};
 
 use crate::read::list;
 
@@ -41,6 +41,13 @@ impl Parameters<'_> {
             "sum" => Reduction::Sum,
             other => panic!("no reduction: {other}"),
         }
+    }
+    fn interpolation(&self, k: usize) -> Interpolation {
+        use Interpolation::{Higher, Linear, Lower, Midpoint, Nearest};
+        [Linear, Lower, Higher, Midpoint, Nearest]
+            .into_iter()
+            .find(|i| format!("{i:?}").to_lowercase() == self.0[k])
+            .expect("a mode of interpolation")
     }
     /// `1:3/.../new/-1`
     fn index(&self, k: usize) -> Vec<IndexItem> {
@@ -92,6 +99,11 @@ pub fn call(op: &str, parameters: &[&str], inputs: &[Tensor]) -> Result<Vec<Tens
                 "split_with_sizes" => return x.split_with_sizes(&p.sizes(0), p.int(1)),
                 "chunk" => return x.chunk(p.size(0), p.int(1)),
                 "unbind" => return x.unbind(p.int(0)),
+                "cummax" => return x.cummax(p.int(0)).map(|(a, b)| vec![a, b]),
+                "cummin" => return x.cummin(p.int(0)).map(|(a, b)| vec![a, b]),
+                "median_dim" => return x.median_dim(p.int(0), p.flag(1)).map(|(a, b)| vec![a, b]),
+                "nanmedian_dim" => return x.nanmedian_dim(p.int(0), p.flag(1)).map(|(a, b)| vec![a, b]),
+                "aminmax" => return x.aminmax(p.maybe::<isize>(0), p.flag(1)).map(|(a, b)| vec![a, b]),
                 other => panic!("`{other}` is not in tests/expected/call.rs"),
             }
         };
@@ -101,9 +113,10 @@ pub fn call(op: &str, parameters: &[&str], inputs: &[Tensor]) -> Result<Vec<Tens
             expm1 log log2 log10 log1p sqrt rsqrt cbrt reciprocal floor ceil round trunc isnan isinf isfinite neg abs sign
             square relu silu sinc sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh lgamma
             digamma erfinv i0 i1 i0e i1e gelu gelu_tanh mish softsign hardswish selu
-            log_sigmoid hardsigmoid;
+            log_sigmoid hardsigmoid nansum nanmean count_nonzero median nanmedian;
         binary: add sub mul div maximum minimum logical_and logical_or logical_xor eq ne lt le gt ge hypot atan2 logaddexp pow xlogy fmod remainder;
-        dims: max_dims min_dims sum_dims mean_dims prod_dims any_dims all_dims logsumexp;
+        dims: max_dims min_dims sum_dims mean_dims prod_dims any_dims all_dims logsumexp nansum_dims nanmean_dims
+            count_nonzero_dims;
         "to_dtype" => x.to_dtype(p.dtype(0)),
         "where_" => match first {
             None => x.where_(y, &inputs[2]),
@@ -192,6 +205,17 @@ pub fn call(op: &str, parameters: &[&str], inputs: &[Tensor]) -> Result<Vec<Tens
         "softmax" => x.softmax(p.int(0)),
         "log_softmax" => x.log_softmax(p.int(0)),
         "argsort" => x.argsort(p.int(0), p.flag(1)),
+        "norm" => x.norm(p.float(0)),
+        "norm_dims" => x.norm_dims(p.float(0), &p.ints(1), p.flag(2)),
+        "cumprod" => x.cumprod(p.int(0)),
+        "logcumsumexp" => x.logcumsumexp(p.int(0)),
+        "quantile" => x.quantile(y, p.maybe::<isize>(0), p.flag(1), p.interpolation(2)),
+        "nanquantile" => x.nanquantile(y, p.maybe::<isize>(0), p.flag(1), p.interpolation(2)),
+        "searchsorted" => x.searchsorted(y, p.flag(0)),
+        "bucketize" => x.bucketize(y, p.flag(0)),
+        "bincount" => x.bincount(inputs.get(1), p.size(0)),
+        "histogram" => x.histogram(y, inputs.get(2), p.flag(0)),
+        "histc" => x.histc(p.size(0), p.float(1), p.float(2)),
     };
     Ok(vec![out])
 }

@@ -194,6 +194,15 @@ fn lanes_that_do_not_fit_together() {
 }
 
 #[test]
+fn a_result_that_no_memory_holds() {
+    let wide = |_: &Tensor| Tensor::from(1.0).expand(&[1 << 40]);
+    let x = Tensor::from(1.0).expand(&[1 << 40]).unwrap();
+    let parts = ["is too large"];
+    fails(Vmap::new().chunk_size(2).of(wide)(&x), ErrorKind::Shape, &parts);
+    fails(Vmap::new().chunk_size(1).of(wide)(&x), ErrorKind::Shape, &parts);
+}
+
+#[test]
 fn an_error_in_a_later_chunk_leaves_nothing_behind() {
     let f = |x: &Tensor| if x.item::<f64>()? > 2.5 { Err(Error::other("too large")) } else { Ok(x.clone()) };
     let x = Tensor::from([1.0, 2.0, 3.0]);

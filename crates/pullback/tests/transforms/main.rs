@@ -1,5 +1,6 @@
-//! The transforms and their options, a file for each. Names with a number (`t03_…`) are ids of the list of semantics, and
-//! (`c76_…`) of the case log, that the project started from; what the types refuse is in `src/transforms/refused.rs`.
+//! The transforms and their options, a file for each. Names with a number (`t03_…`) are ids of the list of semantics,
+//! and (`c76_…`) of the case log, that the project started from; what the types refuse is in
+//! `src/transforms/refused.rs`.
 //!
 //! | Id | | Where |
 //! |---|---|---|

@@ -1,5 +1,5 @@
-//! That chunks bound the memory: what is held at the worst moment, counted. Each test runs in a process of its own, with
-//! one thread, because blocks that wait for reuse are shared between threads.
+//! That chunks bound the memory: what is held at the worst moment, counted. Each test runs in a process of its own,
+//! with one thread, because blocks that wait for reuse are shared between threads.
 
 use std::process::Command;
 
@@ -145,4 +145,23 @@ fn c107_a_product_by_forward_over_reverse_holds_a_few_vectors() {
     is(&a, &[n], &values(&b));
     assert!(forward <= 3 * gradient, "{forward} bytes, {gradient} for a gradient");
     assert!(forward <= reverse, "{forward} and {reverse} bytes");
+}
+
+#[test]
+fn the_last_walk_frees_what_it_passes() {
+    if !alone("the_last_walk_frees_what_it_passes") {
+        return;
+    }
+    let x = noise(&[50_000], 0.3);
+    let f = |x: &Tensor| {
+        let mut x = x.clone();
+        for _ in 0..20 {
+            x = x.sin()?;
+        }
+        x.sum()
+    };
+    let (a, gradient) = extra(|| grad(f)(&x).unwrap());
+    let (b, jacobian) = extra(|| jacrev(f)(&x).unwrap());
+    is(&a, &[50_000], &values(&b));
+    assert!(jacobian < gradient + 2 * 50_000 * 8, "{jacobian} and {gradient}");
 }

@@ -1,0 +1,240 @@
+//! What is computed element by element along a dimension, each from the one before: running products, running extremes
+//! with their places, running logarithms of sums of exponentials, and linear recurrences.
+
+use super::cast::cast;
+use super::copy::contiguous;
+use super::math::Float;
+use super::reduce::is_nan;
+use super::strided::{In, Out, output};
+use super::threads::split;
+use crate::array::Array;
+use crate::dtype::{Element, dispatch};
+use crate::{DType, Result};
+
+/// Columns that are walked side by side.
+const WIDTH: usize = 64;
+
+/// Walks along `dim` of a contiguous array of `shape`, from its end if `reverse`: `step` gets what the step before
+/// returned, how many there were, and the place of the element.
+fn walk<S: Copy + Sync>(
+    shape: &[usize],
+    dim: usize,
+    reverse: bool,
+    nanos: usize,
+    first: S,
+    step: impl Fn(S, usize, usize) -> S + Sync,
+) {
+    let (n, inner): (usize, usize) = (shape[dim], shape[dim + 1..].iter().product());
+    let outer: usize = shape[..dim].iter().product();
+    let chunks = inner.div_ceil(WIDTH);
+    split(outer * chunks, 1, nanos * outer * n * inner, |range| {
+        for unit in range {
+            if inner == 1 {
+                let mut state = first;
+                for k in 0..n {
+                    state = step(state, k, unit * n + if reverse { n - 1 - k } else { k });
+                }
+                continue;
+            }
+            let (block, start) = (unit / chunks, unit % chunks * WIDTH);
+            let width = WIDTH.min(inner - start);
+            let mut states = [first; WIDTH];
+            for k in 0..n {
+                let row = (block * n + if reverse { n - 1 - k } else { k }) * inner + start;
+                for (j, state) in states[..width].iter_mut().enumerate() {
+                    *state = step(*state, k, row + j);
+                }
+            }
+        }
+    });
+}
+
+/// The array of the shape of `x` that [`walk`] writes: `step` gets an element and returns the one to write.
+fn running<T: Element, S: Copy + Sync>(
+    x: &Array,
+    dim: usize,
+    nanos: usize,
+    first: S,
+    step: impl Fn(S, T) -> (S, T) + Sync,
+) -> Array {
+    let x = contiguous(x);
+    let from = In::<T>::of(&x);
+    let write = |out: Out<T>| {
+        walk(x.shape(), dim, false, nanos, first, |state, _, at| {
+            // SAFETY: the place is one of the contiguous array and of the result, and no other step has it.
+            unsafe {
+                let (state, y) = step(state, *from.at(at as isize));
+                *out.at(at) = y;
+                state
+            }
+        });
+    };
+    // SAFETY: the walk comes by every element.
+    unsafe { output(x.to_shape(), write) }
+}
+
+/// The running product along `dim`: of integers in `i64`, which they must be; of floats in `f64`.
+pub(crate) fn cumprod(x: &Array, dim: usize) -> Result<Array> {
+    match x.dtype() {
+        DType::I64 => Ok(running::<i64, i64>(x, dim, 1, 1, |p, v| {
+            let p = p.wrapping_mul(v);
+            (p, p)
+        })),
+        DType::F32 => Ok(running::<f32, f64>(x, dim, 2, 1.0, |p, v| (p * f64::from(v), (p * f64::from(v)) as f32))),
+        _ => dispatch!(x.dtype(), "cumprod", [F64], T => Ok(running::<T, T>(x, dim, 2, 1.0, |p, v| (p * v, p * v)))),
+    }
+}
+
+/// The running logarithm of the sum of exponentials along `dim`.
+pub(crate) fn logcumsumexp(x: &Array, dim: usize) -> Result<Array> {
+    // The largest so far, and the sum of the exponentials of what the others are below it.
+    let first = (f64::NEG_INFINITY, 0.0);
+    dispatch!(x.dtype(), "logcumsumexp", float, T => Ok(running::<T, (f64, f64)>(x, dim, 20, first, |(top, sum), v| {
+        let v = v.to_f64();
+        let (top, sum) = if v > top {
+            (v, sum * Float::exp(top - v) + 1.0)
+        } else if v == top {
+            (top, sum + 1.0)
+        } else {
+            (top, sum + Float::exp(v - top))
+        };
+        ((top, sum), (top + Float::log(sum)) as T)
+    })))
+}
+
+/// Where the largest or smallest element up to each one along `dim` is, as `i64`: of equals the last, and of NaNs, which
+/// count as largest and as smallest.
+pub(crate) fn running_extreme(x: &Array, dim: usize, largest: bool) -> Result<Array> {
+    // Whole numbers keep their order as `i64`.
+    let x = contiguous(&if x.dtype().is_float() { x.clone() } else { cast(x, DType::I64) });
+    dispatch!(x.dtype(), "cummax", [I64, F32, F64], T => {
+        let from = In::<T>::of(&x);
+        let write = |out: Out<i64>| {
+            walk(x.shape(), dim, false, 3, (T::default(), 0), |(best, place): (T, usize), k, at| {
+                // SAFETY: the place is one of the contiguous array and of the result, and no other step has it.
+                unsafe {
+                    let v = *from.at(at as isize);
+                    let beats = if largest { v >= best } else { v <= best };
+                    let new = if k == 0 || is_nan(v) || (beats && !is_nan(best)) { (v, k) } else { (best, place) };
+                    *out.at(at) = new.1 as i64;
+                    new
+                }
+            });
+        };
+        // SAFETY: the walk comes by every element.
+        Ok(unsafe { output(x.to_shape(), write) })
+    })
+}
+
+/// `h[k] = a[k] h[k - 1] + b[k]` along `dim`, or `h[k + 1]` for `h[k - 1]` if `reverse`; before the first there is 0.
+pub(crate) fn recurrence(a: &Array, b: &Array, dim: usize, reverse: bool) -> Result<Array> {
+    let (a, b) = (contiguous(a), contiguous(b));
+    dispatch!(a.dtype(), "recurrence", float, T => {
+        let (factor, term) = (In::<T>::of(&a), In::<T>::of(&b));
+        let write = |out: Out<T>| {
+            walk(a.shape(), dim, reverse, 4, 0.0f64, |h, k, at| {
+                // SAFETY: the place is one of the contiguous arrays and of the result, and no other step has it.
+                unsafe {
+                    let term = (*term.at(at as isize)).to_f64();
+                    // The first factor has nothing to act on, and may be infinite.
+                    let h = if k == 0 { term } else { (*factor.at(at as isize)).to_f64() * h + term };
+                    *out.at(at) = h as T;
+                    h
+                }
+            });
+        };
+        // SAFETY: the walk comes by every element.
+        Ok(unsafe { output(a.to_shape(), write) })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::strided::testing::{at, indices, layouts};
+
+    const SHAPES: [&[usize]; 7] = [&[1], &[0], &[9], &[3, 0, 2], &[4, 5], &[2, 3, 70], &[30, 3]];
+
+    /// The elements along `dim` up to the one at `index`, in the order of the walk.
+    fn up_to(x: &Array, dim: usize, reverse: bool, index: &[usize]) -> Vec<f64> {
+        let mut places: Vec<usize> = (0..x.shape()[dim]).collect();
+        if reverse {
+            places.reverse();
+        }
+        let end = places.iter().position(|&k| k == index[dim]).unwrap();
+        let mut other = index.to_vec();
+        (places[..=end].iter())
+            .map(|&k| {
+                other[dim] = k;
+                at(x, &other)
+            })
+            .collect()
+    }
+
+    fn check<T: Element>(kernel: impl Fn(&Array, usize) -> Array, expected: impl Fn(&[f64]) -> f64, tolerance: f64) {
+        for shape in SHAPES {
+            for x in layouts::<T>(shape) {
+                for dim in 0..shape.len() {
+                    let got = kernel(&x, dim);
+                    assert_eq!(got.shape(), shape);
+                    for index in indices(shape) {
+                        let (g, e) = (at(&got, &index), expected(&up_to(&x, dim, false, &index)));
+                        assert!(
+                            (g - e).abs() <= tolerance * (1.0 + e.abs()),
+                            "{} dim {dim} {index:?}: {g} {e}",
+                            x.ty()
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn running_products_agree_with_loops() {
+        let product = |x: &[f64]| x.iter().product();
+        check::<f64>(|x, dim| cumprod(x, dim).unwrap(), product, 1e-14);
+        check::<f32>(|x, dim| cumprod(x, dim).unwrap(), product, 1e-6);
+        let wrapping = |x: &[f64]| x.iter().fold(1i64, |p, &v| p.wrapping_mul(v as i64)) as f64;
+        check::<i64>(|x, dim| cumprod(x, dim).unwrap(), wrapping, 0.0);
+    }
+
+    #[test]
+    fn running_logarithms_agree_with_loops() {
+        let log = |x: &[f64]| x.iter().map(|v| v.exp()).sum::<f64>().ln();
+        check::<f64>(|x, dim| logcumsumexp(x, dim).unwrap(), log, 1e-14);
+        check::<f32>(|x, dim| logcumsumexp(x, dim).unwrap(), log, 1e-6);
+    }
+
+    #[test]
+    fn running_extremes_agree_with_loops() {
+        for largest in [false, true] {
+            let place = |x: &[f64]| {
+                let best = |a: f64, b: f64| if largest { a >= b } else { a <= b };
+                (0..x.len()).rev().find(|&k| x.iter().all(|&v| best(x[k], v))).unwrap() as f64
+            };
+            check::<f64>(|x, dim| running_extreme(x, dim, largest).unwrap(), place, 0.0);
+            check::<f32>(|x, dim| running_extreme(x, dim, largest).unwrap(), place, 0.0);
+            check::<u8>(|x, dim| running_extreme(x, dim, largest).unwrap(), place, 0.0);
+            check::<bool>(|x, dim| running_extreme(x, dim, largest).unwrap(), place, 0.0);
+        }
+    }
+
+    #[test]
+    fn recurrences_agree_with_loops() {
+        for shape in SHAPES {
+            let factors = layouts::<f64>(shape);
+            for (a, b) in factors.iter().zip(factors.iter().rev()) {
+                for (dim, reverse) in (0..shape.len()).flat_map(|dim| [(dim, false), (dim, true)]) {
+                    let got = recurrence(a, b, dim, reverse).unwrap();
+                    for index in indices(shape) {
+                        let (a, b) = (up_to(a, dim, reverse, &index), up_to(b, dim, reverse, &index));
+                        let e = a.iter().zip(&b).fold(0.0, |h, (a, b)| a * h + b);
+                        let g = at(&got, &index);
+                        assert!((g - e).abs() <= 1e-14 * (1.0 + e.abs()), "dim {dim} {index:?}: {g} {e}");
+                    }
+                }
+            }
+        }
+    }
+}
