@@ -56,7 +56,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::array::Array;
 use crate::error::bail;
 use crate::function::Randomness;
-use crate::interp::level::{active_batches, forbids_randomness};
+use crate::interp::level::{Undrawn, active_batches, forbids_randomness};
 use crate::interp::{LevelKind, batch, watch};
 use crate::kernels::random::{self as kernel, Runs};
 use crate::shape::{Shape, numel};
@@ -285,6 +285,18 @@ fn draw(op: &str, shape: &[usize], make: impl FnOnce(&[usize], &Runs) -> Result<
     if let Some(level) = forbids_randomness() {
         let (id, LevelKind::Batch { size, .. }) = (level.id, level.kind) else { unreachable!("a batch level") };
         let size = level.part.map_or(size, |p| p.of);
+        if let Some(Undrawn { strategy, policy }) = level.undrawn {
+            let (does, help) = if policy == Randomness::Same {
+                ("draws for all of them at once", "draw outside and pass the numbers in, or choose `Batching::Loop`")
+            } else {
+                (
+                    "draws the same for each",
+                    "draw outside and pass the numbers in, with those of each lane along a batch dim",
+                )
+            };
+            bail!(Randomness, "{op}: random numbers are drawn in a function that is batched by `{strategy}`, which {does}, \
+                inside a `vmap` ({size} lanes) with `Randomness::{policy:?}`"; help = "{help}");
+        }
         bail!(Randomness, "{op}: random numbers are drawn inside a `vmap` ({size} lanes, level {id}) that does not \
             say whether its lanes share them"; help = "give it `.randomness(Randomness::Different)` for numbers \
             of their own, or `.randomness(Randomness::Same)` for shared ones");
