@@ -51,6 +51,7 @@
 //! Philox4x32-10: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011. Splitting keys
 //! follows JAX.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::array::Array;
@@ -138,8 +139,27 @@ impl Generator {
 
     /// The next key.
     pub fn next_key(&self) -> Key {
+        TAKEN.set(TAKEN.get().wrapping_add(1));
         watch::next_key(|| self.key.fold_in(self.draws.fetch_add(1, Ordering::Relaxed)))
     }
+}
+
+thread_local! {
+    /// How many keys generators have given on this thread.
+    static TAKEN: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Calls `f`, which runs for the second time in order to be differentiated: an error if it takes keys from generators,
+/// since these are not the keys of the first run.
+pub(crate) fn without_generators<R>(f: impl FnOnce() -> Result<R>) -> Result<R> {
+    let before = TAKEN.get();
+    let result = f()?;
+    if TAKEN.get() != before {
+        bail!(Randomness, "expected a function without derivative rules to draw no numbers from a `Generator`: it is \
+            differentiated by running it again, and the numbers would be others"; help = "draw before the call and pass \
+            the numbers as an input, draw from a `Key`, or give the function a rule");
+    }
+    Ok(result)
 }
 
 impl From<Key> for Generator {

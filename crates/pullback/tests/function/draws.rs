@@ -100,3 +100,22 @@ fn a_rule_in_a_loop_refuses_too() {
     let e = slope(Randomness::Different).unwrap_err();
     assert!(e.kind() == ErrorKind::Randomness && e.to_string().contains("batched by `per_example`"), "{e}");
 }
+
+/// A function without rules is differentiated by running it again: with a generator, the gradient was that of other
+/// numbers than those of the value.
+#[test]
+fn functions_without_rules_cannot_be_differentiated_past_a_generator() {
+    let x = Tensor::from(1.0);
+    let generator = pullback::random::Generator::new(3);
+    let drawn = custom(move |x: &Tensor| x.mul(generator.normal(x.shape(), x.dtype())?)).name("drawn").into_fn();
+    assert!(drawn(&x).is_ok());
+    for (mode, found) in [("grad", grad(&drawn)(&x)), ("jvp", jvp(&drawn, &x, &x).map(|(_, t)| t))] {
+        let e = found.unwrap_err();
+        assert_eq!(e.kind(), ErrorKind::Randomness, "{mode}");
+        let text = e.to_string();
+        assert!(text.contains("drawn") && text.contains("no numbers from a `Generator`"), "{mode}: {text}");
+    }
+    let keyed = custom(noisy).into_fn();
+    let (value, slope) = (keyed(&x).unwrap(), grad(&keyed)(&x).unwrap());
+    assert_eq!(value.item::<f64>().unwrap(), slope.item::<f64>().unwrap());
+}
