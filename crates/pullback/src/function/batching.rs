@@ -1,7 +1,9 @@
 //! Batching strategies that can be chosen by name.
 
+use super::{Randomness, VmapInfo};
 use crate::error::{Context as _, bail};
 use crate::interp::batch;
+use crate::interp::level::{OpenLevel, Undrawn};
 use crate::ops::structural::move_dim;
 use crate::shape::{Shape, with_dim, without_dim};
 use crate::tree::{leaves, try_map};
@@ -22,6 +24,10 @@ use crate::{Result, Tensor, TensorType, Tree, stack_trees};
 /// | `Expand` | 1 | `[n, …]` | `[1, …]` |
 /// | `Flatten` | 1 | `[n, b, …]` as `[n·b, …]` | repeated: `[n·b, …]` |
 /// | `Refuse` | error | | |
+///
+/// Random numbers that the function draws would be the same for every lane in a loop, and drawn once for all lanes in one
+/// call. Where the policy of the `vmap` is another, `Different` or [`Same`](super::Randomness::Same) respectively, drawing is
+/// an error of kind [`Randomness`](crate::ErrorKind::Randomness).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Batching {
@@ -41,14 +47,27 @@ pub enum Batching {
 }
 
 impl Batching {
-    /// The outputs of `call` for `n` lanes, which lie at `dims` of the inputs, with the lanes along dimension 0.
+    /// The name of its function in `rules`.
+    pub(super) fn rule(self) -> &'static str {
+        match self {
+            Batching::Loop => "per_example",
+            Batching::LeadingDims => "leading_dims",
+            Batching::Expand => "expand",
+            Batching::Flatten => "flatten",
+            Batching::Refuse => "refuse",
+        }
+    }
+
+    /// The outputs of `call` for all lanes, which lie at `dims` of the inputs, with the lanes along dimension 0.
     pub(crate) fn lanes_first<A: Tree, B: Tree>(
         self,
-        n: usize,
+        info: &VmapInfo,
         dims: &[Option<usize>],
         inputs: &A,
         call: impl Fn(&A) -> Result<B>,
     ) -> Result<B> {
+        let (n, rule) = (info.batch_size, self.rule());
+        let _undrawn = undrawn(info, rule, self == Batching::Loop);
         match self {
             Batching::Loop => one_by_one(n, dims, inputs, call),
             // Without any input that has lanes, outputs would have one.
@@ -68,12 +87,21 @@ impl Batching {
     }
 }
 
+/// While it lives, drawing random numbers is an error, if a strategy does not keep to the policy of the `vmap`: in a loop
+/// all lanes draw the same, and one call for all lanes draws once for all.
+pub(super) fn undrawn(info: &VmapInfo, strategy: &'static str, in_loop: bool) -> Option<OpenLevel> {
+    let kept = if in_loop { Randomness::Same } else { Randomness::Different };
+    let policy = info.randomness;
+    let broken = info.batch_size > 0 && policy != Randomness::Error && policy != kept;
+    broken.then(|| OpenLevel::undrawn(info.batch_size, Undrawn { strategy, policy }))
+}
+
 /// The types that the outputs must have in each lane, and who says so.
 pub(super) struct LaneTypes<'a> {
     pub(super) types: &'a [TensorType],
     pub(super) source: &'a str,
-    /// The strategy that was chosen; `None` for a rule that was written.
-    pub(super) batching: Option<Batching>,
+    /// The strategy that was chosen, with the number of lanes; `None` for a rule that was written.
+    pub(super) batching: Option<(Batching, usize)>,
 }
 
 impl LaneTypes<'_> {
@@ -86,6 +114,13 @@ impl LaneTypes<'_> {
         }
         for (k, ((t, want), dim)) in outputs.into_iter().zip(self.types).zip(out_dims).enumerate() {
             let got = lane_type(t.ty(), *dim);
+            if let (Some((batching, n)), Some(dim)) = (self.batching, *dim)
+                && t.shape().get(dim) != Some(&n)
+            {
+                bail!(Rule, "expected {n} lanes along dim {dim} of output {k}, each {want}, as {source} for one, got {} from \
+                    batching by `{batching:?}`", t.ty(); help = "choose a `Batching` that fits the code, such as \
+                    `Batching::Loop`");
+            }
             if got == *want || dim.is_some_and(|dim| dim >= t.rank()) {
                 // The caller says what is wrong with a dim out of range.
                 continue;
@@ -96,7 +131,7 @@ impl LaneTypes<'_> {
                     bail!(Rule, "expected {want} in each lane of output {k}, as {source} for one, got {got} ({all})";
                     help = "the rule must compute what the function does for each lane")
                 }
-                Some(batching) => {
+                Some((batching, _)) => {
                     bail!(Rule, "expected {want} in each lane of output {k}, as {source} for one, got {got} \
                     ({all}) from batching by `{batching:?}`"; help = "choose a `Batching` that fits the code, such as \
                     `Batching::Loop`")

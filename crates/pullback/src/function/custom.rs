@@ -7,7 +7,7 @@ use super::batching::{Batching, LaneTypes, one_lane};
 use super::context::{Context, collect};
 use super::{Cotangents, Dims, Function, Tangents, VmapInfo, derive, rules};
 use crate::interp::WrittenAs;
-use crate::tree::leaves;
+use crate::tree::{leaves, same_places};
 use crate::{Result, Tensor, TensorType, Tree, error::bail};
 
 type Body<A, B> = Arc<dyn Fn(&A) -> Result<B> + Send + Sync>;
@@ -317,6 +317,7 @@ impl<A: Tree, B: Tree, S: Tree> Custom<A, B, S> {
         let first = one_lane(dims, inputs, 0)?.try_map(|t| t.detach())?;
         let single = self.apply(&first)?;
         let types: Vec<TensorType> = leaves(&single).into_iter().map(Tensor::ty).collect();
+        let batching = batching.map(|batching| (batching, info.batch_size));
         let expected = LaneTypes { types: &types, source: "the function returns", batching };
         expected.check(outputs, &collect::<B, Option<usize>>(out_dims))
     }
@@ -327,6 +328,13 @@ fn same_types<B: Tree>(again: &B, outputs: &B) -> Result<()> {
     let (got, expected) = (leaves(again), leaves(outputs));
     if got.len() != expected.len() {
         bail!(Rule, "expected {} outputs from `fwd` as from the function itself, got {}", expected.len(), got.len());
+    }
+    if !same_places(again, outputs) {
+        let (expected, got) = (outputs.describe(), again.describe());
+        bail!(
+            Rule,
+            "expected outputs from `fwd` in the structure of those of the function itself, {expected}, got {got}"
+        );
     }
     for (k, (got, expected)) in got.iter().zip(expected).enumerate() {
         if got.ty() != expected.ty() {

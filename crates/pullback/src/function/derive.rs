@@ -7,6 +7,7 @@ use crate::error::{Context as _, bail};
 use crate::interp::level::{OpenLevel, Sealed};
 use crate::interp::{Frame, LevelKind, Method, Traced, WrittenAs, forward, reverse};
 use crate::kernels::copy::contiguous;
+use crate::random::without_generators;
 use crate::tensor::Repr;
 use crate::tree::{Leaf, leaves, try_map};
 use crate::{DType, Result, Tensor, TensorType, Tree};
@@ -176,7 +177,7 @@ pub(crate) fn backward_through<A: Tree, B: Tree>(
         let wanted = needs[index] && t.dtype().is_float();
         Ok(if wanted { reverse::input(open.level(), index, t.clone()) } else { t.clone() })
     })?;
-    let outputs = f(&wrapped)?;
+    let outputs = without_generators(|| f(&wrapped))?;
     drop(wrapped);
     let mut roots = Vec::new();
     for (t, grad) in leaves(&outputs).into_iter().zip(collect::<B, _>(grads)) {
@@ -205,6 +206,6 @@ pub(crate) fn jvp_through<A: Tree, B: Tree>(
             _ => t.clone(),
         })
     })?;
-    let outputs = f(&wrapped)?;
+    let outputs = without_generators(|| f(&wrapped))?;
     Ok(outputs.map(&mut |t| forward::unwrap(open.level(), t).1.map_or_else(Tangent::zero, Tangent::from)))
 }

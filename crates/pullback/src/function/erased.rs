@@ -230,10 +230,11 @@ pub(super) fn check_rule_value(
     ty: &TensorType,
     needed: bool,
 ) -> Result<()> {
+    let name = if kind == "tangent" { "Tangent" } else { "Cotangent" };
     let Some(t) = value.as_tensor() else {
         if !value.is_supplied() && needed {
             bail!(Rule, "expected a {kind} for {of} {index} ({ty}), which is needed, got none"; help = "compute it, \
-                or return `{}::zero()` if the function does not depend on it", if kind == "tangent" { "Tangent" } else { "Cotangent" });
+                or return `{name}::zero()` if the function does not depend on it");
         }
         return Ok(());
     };
@@ -241,12 +242,14 @@ pub(super) fn check_rule_value(
     let got = t.ty();
     if !ty.dtype.is_float() {
         bail!(Rule, "expected no {kind} for {of} {index}, which is {ty} and takes none, got {got}"; help = "return \
-            `Cotangent::zero()` for it");
+            `{name}::zero()` for it");
     }
     if got.shape != ty.shape {
         bail!(Rule, "expected a {kind} of type {ty} for {of} {index}, got {got}"; help = "{}",
-        if broadcasts_to(&ty.shape, &got.shape) {
+        if kind == "cotangent" && broadcasts_to(&ty.shape, &got.shape) {
             "sum over the dimensions that were broadcast, with `sum_to`"
+        } else if kind == "tangent" && broadcasts_to(&got.shape, &ty.shape) {
+            "repeat it as the value was, with `expand`"
         } else {
             "return the shape of the value itself"
         });

@@ -12,7 +12,7 @@ use super::op::{Batched, Cotangents, Op, OpRef, Outs, Saved, Tangents};
 use super::vmapped::generated;
 use super::{Cotangent, Function, Tangent, VmapInfo};
 use crate::interp::{Method, bind};
-use crate::{Error, ErrorKind, Result, Tensor, TensorType, error::bail};
+use crate::{Error, ErrorKind, Result, Tensor, TensorType};
 
 /// A rule of one call of a function, which runs on values without derivatives.
 pub(super) trait Rule: Send + Sync + 'static {
@@ -101,11 +101,10 @@ impl<R: Rule> Call<R> {
             results.iter().map(|c| if c.as_tensor().is_some() { None } else { Some(c.clone()) }).collect();
         let known = self.found.get_or_init(|| symbols.clone());
         if known.iter().map(Option::is_some).ne(symbols.iter().map(Option::is_some)) {
-            bail!(
-                Rule,
-                "{}: expected the same results to be symbolic zeros in every run",
-                place(self.rule.function(), self.rule.method())
-            );
+            let message = "expected the same results to be symbolic zeros for every lane";
+            let help = "return `zero()` for every lane or for none, and a tensor of zeros where it depends on the data";
+            let e = Error::new(ErrorKind::Rule, message).with_help(help);
+            return Err(e.in_context(place(self.rule.function(), self.rule.method())));
         }
         Ok(results.into_iter().filter_map(Cotangent::into_tensor).collect())
     }
@@ -162,7 +161,7 @@ impl<R: Rule> Op for Once<R> {
             };
             let inputs: Vec<Tensor> = inputs.iter().map(|&t| t.clone()).collect();
             let call = |x: &Vec<Tensor>| Ok(bind(&op, &x.iter().collect::<SmallVec<[&Tensor; 4]>>())?.into_vec());
-            batching.lanes_first(info.batch_size, dims, &inputs, call)?.into()
+            batching.lanes_first(info, dims, &inputs, call)?.into()
         };
         let out_dims = SmallVec::from_elem(Some(0), outs.len());
         Ok((outs, out_dims))

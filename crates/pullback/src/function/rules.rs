@@ -1,8 +1,10 @@
 //! Batching rules that a [`Function`] can choose from by name.
 //!
 //! Each is an error of kind [`Rule`](crate::ErrorKind::Rule) if `in_dims` has not one dim for each input, or an input has not
-//! as many lanes there as `info` says.
+//! as many lanes there as `info` says. Random numbers are an error where the strategy does not keep to the policy of the `vmap`;
+//! see [`Batching`].
 
+use super::batching::undrawn;
 use super::context::collect;
 use super::{Batching, Dims, Function, VmapInfo, erased};
 use crate::error::{Context as _, bail};
@@ -181,6 +183,7 @@ pub fn elementwise<F: Function>(
 ) -> Result<(F::Outputs, Dims<F::Outputs>)> {
     let dims = lane_dims("elementwise", function, info, &in_dims, inputs)?;
     let tensors = leaves(inputs);
+    let _undrawn = undrawn(info, "elementwise", false);
     if let (Some(Some(dim)), Some(first)) = (dims.first(), tensors.first())
         && dims.iter().all(|d| *d == Some(*dim))
         && tensors.iter().all(|t| t.rank() == first.rank())
@@ -245,15 +248,8 @@ pub(super) fn by_name<F: Function>(
     in_dims: Dims<F::Inputs>,
     inputs: &F::Inputs,
 ) -> Result<(F::Outputs, Dims<F::Outputs>)> {
-    let name = match batching {
-        Batching::Loop => "per_example",
-        Batching::LeadingDims => "leading_dims",
-        Batching::Expand => "expand",
-        Batching::Flatten => "flatten",
-        Batching::Refuse => "refuse",
-    };
-    let dims = lane_dims(name, function, info, &in_dims, inputs)?;
-    in_front(batching.lanes_first(info.batch_size, &dims, inputs, |x| function.apply(x))?)
+    let dims = lane_dims(batching.rule(), function, info, &in_dims, inputs)?;
+    in_front(batching.lanes_first(info, &dims, inputs, |x| function.apply(x))?)
 }
 
 /// The batch dims of the inputs in order; an error unless each has its lanes there.

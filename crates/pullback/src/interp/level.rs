@@ -22,6 +22,15 @@ pub(crate) struct Level {
     pub(crate) sealed: Option<Sealed>,
     /// Which lanes a batch level has, if not all of its `vmap`.
     pub(crate) part: Option<Part>,
+    /// Why random numbers are forbidden, if not by the policy of a `vmap`.
+    pub(crate) undrawn: Option<Undrawn>,
+}
+
+/// A strategy by which a function is batched, under a policy for random numbers that it does not keep to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Undrawn {
+    pub(crate) strategy: &'static str,
+    pub(crate) policy: Randomness,
 }
 
 /// The lanes of a batch level, if the `vmap` works through them part by part.
@@ -109,7 +118,16 @@ impl Level {
             LevelKind::Linear => Tape::Linear(Box::default()),
             _ => Tape::None,
         };
-        Arc::new(Level { id, kind, alive: AtomicBool::new(true), sequence: AtomicU64::new(0), tape, sealed, part })
+        Arc::new(Level {
+            id,
+            kind,
+            alive: AtomicBool::new(true),
+            sequence: AtomicU64::new(0),
+            tape,
+            sealed,
+            part,
+            undrawn: None,
+        })
     }
 
     /// What works at this level, as messages name it.
@@ -149,6 +167,17 @@ impl OpenLevel {
     /// A batch level for some of the lanes of a `vmap`.
     pub(crate) fn lanes(size: usize, randomness: Randomness, part: Option<Part>) -> OpenLevel {
         OpenLevel::with(Level::new(LevelKind::Batch { size, randomness }, None, part))
+    }
+
+    /// A level without values at which random numbers are forbidden, for a call that serves `lanes` lanes.
+    pub(crate) fn undrawn(lanes: usize, undrawn: Undrawn) -> OpenLevel {
+        let part = Part { first: 0, of: lanes, in_loop: true };
+        let kind = LevelKind::Batch { size: 1, randomness: Randomness::Error };
+        let mut level = Level::new(kind, None, Some(part));
+        if let Some(level) = Arc::get_mut(&mut level) {
+            level.undrawn = Some(undrawn);
+        }
+        OpenLevel::with(level)
     }
 
     /// A level at which reading the data of values is an error.

@@ -11,7 +11,7 @@ use super::Key;
 use crate::error::bail;
 use crate::function::op::{Batched, Cotangents, Op, Tangents};
 use crate::function::{Cotangent, OpRef, Outs, Randomness, Saved, Tangent, VmapInfo};
-use crate::interp::level::{Below, Part, active_batches, active_capture, forbids_randomness};
+use crate::interp::level::{Below, Part, Undrawn, active_batches, active_capture, forbids_randomness};
 use crate::interp::{LevelKind, batch, capture, watch};
 use crate::kernels::random::{self as kernel, Runs};
 use crate::shape::{Shape, numel};
@@ -31,7 +31,10 @@ impl Source {
     pub(super) fn key(&self) -> Key {
         match self {
             Source::Key(key) => *key,
-            Source::Generator { key, draws } => key.fold_in(draws.fetch_add(1, Ordering::Relaxed)),
+            Source::Generator { key, draws } => {
+                super::note_taken();
+                key.fold_in(draws.fetch_add(1, Ordering::Relaxed))
+            }
         }
     }
 }
@@ -102,6 +105,21 @@ impl Draw {
         if let Some(level) = forbids_randomness() {
             let (id, LevelKind::Batch { size, .. }) = (level.id, level.kind) else { unreachable!("a batch level") };
             let size = level.part.map_or(size, |p| p.of);
+            if let Some(Undrawn { strategy, policy }) = level.undrawn {
+                let (does, help) = if policy == Randomness::Same {
+                    (
+                        "draws for all of them at once",
+                        "draw outside and pass the numbers in, or choose `Batching::Loop`",
+                    )
+                } else {
+                    (
+                        "draws the same for each",
+                        "draw outside and pass the numbers in, with those of each lane along a batch dim",
+                    )
+                };
+                bail!(Randomness, "{op}: random numbers are drawn in a function that is batched by `{strategy}`, which {does}, \
+                    inside a `vmap` ({size} lanes) with `Randomness::{policy:?}`"; help = "{help}");
+            }
             bail!(Randomness, "{op}: random numbers are drawn inside a `vmap` ({size} lanes, level {id}) that does not \
                 say whether its lanes share them"; help = "give it `.randomness(Randomness::Different)` for numbers \
                 of their own, or `.randomness(Randomness::Same)` for shared ones");

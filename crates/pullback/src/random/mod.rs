@@ -58,6 +58,7 @@
 
 mod draw;
 
+use std::cell::Cell;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
@@ -150,6 +151,7 @@ impl Generator {
         if let Some(level) = active_capture() {
             capture::note_key_taken(&level);
         }
+        note_taken();
         watch::next_key(|| self.counter().key())
     }
 
@@ -162,6 +164,29 @@ impl Generator {
     fn source(&self) -> Source {
         if watch::is_active() { Source::Key(self.next_key()) } else { self.counter() }
     }
+}
+
+thread_local! {
+    /// How many keys generators have given on this thread.
+    static TAKEN: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Notes that a generator gives a key.
+fn note_taken() {
+    TAKEN.set(TAKEN.get().wrapping_add(1));
+}
+
+/// Calls `f`, which runs for the second time in order to be differentiated: an error if it takes keys from generators,
+/// since these are not the keys of the first run.
+pub(crate) fn without_generators<R>(f: impl FnOnce() -> Result<R>) -> Result<R> {
+    let before = TAKEN.get();
+    let result = f()?;
+    if TAKEN.get() != before {
+        bail!(Randomness, "expected a function without derivative rules to draw no numbers from a `Generator`: it is \
+            differentiated by running it again, and the numbers would be others"; help = "draw before the call and pass \
+            the numbers as an input, draw from a `Key`, or give the function a rule");
+    }
+    Ok(result)
 }
 
 impl From<Key> for Generator {

@@ -9,7 +9,7 @@ use super::jacobian::Mode;
 use super::limits::{Limits, second_order_is_refused};
 use super::properties::{Part, f32_values_agree, properties, refusal_of_f32};
 use super::table::Sample;
-use crate::error::bail;
+use crate::error::{Context as _, bail};
 use crate::function::probe::{Rules, rules, saved_values};
 use crate::tree::{leaves, path_of, try_map};
 use crate::{DType, ErrorKind, Function, Randomness, Result, Tensor, Tree, Vmap, stack};
@@ -272,6 +272,8 @@ pub(super) fn sample_of<A: Tree, O: Tree>(
     if let Some(got) = without_elements(&tensors, &|dtype| dtype == DType::F64) {
         bail!(Value, "{name}: expected an f64 input with elements, got {got}, so there is nothing to compare");
     }
+    // Differences need numbers, which a batched value does not have.
+    tensors.iter().try_for_each(|t| values(t).map(drop)).context(|| name.to_string())?;
     let template = inputs.clone();
     let call = move |x: &[Tensor]| {
         let mut x = x.iter();

@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use super::close::{Failure, Outcome, exceeds, fail, values};
+use super::close::{At as _, Failure, Outcome, exceeds, fail, values};
 use super::lanes::direction;
 use super::properties::Part;
-use crate::{Result, Tensor};
+use crate::{DType, Result, Tensor};
 
 /// How far differences may be from a rule.
 #[derive(Clone, Copy, Debug)]
@@ -76,7 +76,8 @@ fn moved(x: &[Tensor], k: usize, along: &[f64], amount: f64) -> Result<Vec<Tenso
 /// The function at a point where input `k` is moved, flat; fails if the types of the results change.
 fn value_at(part: &Part<'_>, k: usize, along: &[f64], amount: f64) -> std::result::Result<Vec<Vec<f64>>, Failure> {
     let inputs = &part.sample.inputs;
-    let y = part.eval(inputs, &moved(&part.pick(inputs), k, along, amount)?)?;
+    let x = moved(&part.pick(inputs), k, along, amount)?;
+    let y = part.eval(inputs, &x).at(format_args!("where input {} is moved by {amount:e}", part.which[k]))?;
     for (o, (got, want)) in y.iter().zip(&part.y).enumerate() {
         if got.ty() != want.ty() {
             fail!("output {o} is {} where the input is moved by {amount:e}, and {} at the input", got.ty(), want.ty());
@@ -133,6 +134,41 @@ fn by_rules(part: &Part<'_>, mode: Mode) -> Result<Blocks> {
     Ok(blocks)
 }
 
+/// Said of a difference of outputs that are not `f64`.
+const FEW_DIGITS: &str = " (this output is not f64, so the differences have few digits: return it as f64, or choose a larger \
+    `eps` and `rtol`)";
+
+/// Why there is no difference to compare with at one element of a Jacobian.
+fn no_difference(
+    part: &Part<'_>,
+    [output, input, row, column]: [usize; 4],
+    eps: f64,
+) -> std::result::Result<Option<String>, Failure> {
+    let x = values(&part.pick(&part.sample.inputs)[input])?;
+    let y = values(&part.y[output])?;
+    let name = part.which[input];
+    if let Some(k) = x.iter().position(|v| !v.is_finite()) {
+        return Ok(Some(format!(
+            "input {name}, element {k}, is {}, where there are no differences; choose another point",
+            x[k]
+        )));
+    }
+    let v = x[column];
+    if v + eps == v || v - eps == v {
+        return Ok(Some(format!(
+            "a step of {eps:e} does not move input {name}, element {column}, which is {v:?}: choose a larger `eps`, or \
+            another point"
+        )));
+    }
+    if !y[row].is_finite() {
+        return Ok(Some(format!(
+            "output {}, element {row}, is {}, where there are no differences; choose another point",
+            part.outs[output], y[row]
+        )));
+    }
+    Ok(None)
+}
+
 /// The slopes of one element of an output to the left and to the right, if they differ however small the step is.
 fn kink(part: &Part<'_>, at: [usize; 4], eps: f64) -> Option<(f64, f64)> {
     let [output, input, row, column] = at;
@@ -167,7 +203,11 @@ pub(super) fn matches(part: &Part<'_>, mode: Mode, rule: &str, tolerance: Tolera
             }
             let Some(((row, column), _)) = worst else { continue };
             let (input, output) = (part.which[k], part.outs[o]);
-            if let Some((left, right)) = kink(part, [o, k, row, column], tolerance.eps) {
+            if let Some(reason) = no_difference(part, [o, k, row, column], tolerance.eps)? {
+                fail!("{reason}");
+            }
+            let exact = part.y[o].dtype() == DType::F64;
+            if exact && let Some((left, right)) = kink(part, [o, k, row, column], tolerance.eps) {
                 fail!(
                     "the function has a kink at input {input}, element {column}: the slope of output {output}, element \
                     {row}, is {left:.4} to the left and {right:.4} to the right; choose another point"
@@ -175,9 +215,10 @@ pub(super) fn matches(part: &Part<'_>, mode: Mode, rule: &str, tolerance: Tolera
             }
             fail!(
                 "{rule}: output {output} by input {input} is wrong, worst at row {row}, column {column}: {} instead of \
-                {}\n{}",
+                {}{}\n{}",
                 got.at(row, column),
                 want.at(row, column),
+                if exact { "" } else { FEW_DIGITS },
                 side_by_side([("differences", want), ("rule", got)], tolerance)
             );
         }

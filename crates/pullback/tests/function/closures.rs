@@ -375,3 +375,33 @@ fn names_in_messages() {
     assert_eq!(err.kind(), ErrorKind::User);
     assert_eq!(err.message(), "no luck");
 }
+
+/// What the help says can be done for a tangent: it said to sum it, and to return a cotangent.
+#[test]
+fn help_for_tangents_speaks_of_tangents() {
+    let x = Tensor::from([1.0, 2.0]);
+    let said = |rule: fn(&Tensor, Tangent) -> Result<(Tangent, Tangent)>| {
+        let f = custom_jvp(
+            |x: &Tensor| Ok((x.square()?, x.to_dtype(DType::I64)?)),
+            move |x: &Tensor, _: &(Tensor, Tensor), t| rule(x, t),
+        );
+        let e = jvp(f, &x, &x).unwrap_err();
+        assert!(e.is_rule(), "{e}");
+        e.help().unwrap().to_string()
+    };
+    assert_eq!(said(|x, t| Ok((&t * x, t))), "return `Tangent::zero()` for it");
+    assert_eq!(said(|x, _| Ok((x.expand(&[3, 2])?.into(), Tangent::zero()))), "return the shape of the value itself");
+    assert_eq!(said(|_, t| Ok((t.map(|t| t.sum())?, Tangent::zero()))), "repeat it as the value was, with `expand`");
+}
+
+#[test]
+fn the_result_of_fwd_has_the_structure_of_that_of_f() {
+    let f = custom_vjp(
+        |x: &Tensor| Ok((Some(x.square()?), None)),
+        |x: &Tensor| Ok(((None, Some(x.square()?)), x.clone())),
+        |x: &Tensor, (g, _): (Option<Cotangent>, Option<Cotangent>)| Ok(g.unwrap_or_else(Cotangent::zero) * x * 2.0),
+    );
+    let first = |x: &Tensor| f(x)?.0.ok_or_else(|| Error::other("no result"));
+    let e = grad(first)(&Tensor::from(3.0)).unwrap_err();
+    assert!(e.is_rule() && e.to_string().contains("expected outputs from `fwd` in the structure of those"), "{e}");
+}

@@ -62,6 +62,34 @@ fn closures_that_do_not_treat_leading_dims_alike_are_errors() {
     assert_eq!(vmap(f)(&matrices()).unwrap().shape(), [3, 4]);
 }
 
+/// Said to return another dim from `vmap`, of which there was none.
+#[test]
+fn a_call_that_does_not_carry_the_lanes_is_blamed_on_the_strategy() {
+    // The second factor alone has lanes, and the code does not broadcast.
+    let product = |(x, w): &(Tensor, Tensor)| {
+        let (a, b) = (x.to_vec::<f64>()?, w.to_vec::<f64>()?);
+        Tensor::from_slice(&a.iter().zip(b).map(|(a, b)| a * b).collect::<Vec<_>>(), x.shape())
+    };
+    let total = |x: &Tensor| Ok(Tensor::from(x.to_vec::<f64>()?.iter().sum::<f64>()));
+    let x = Tensor::from([1.0, 2.0]);
+    let rows = Tensor::from([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]);
+    let help = "help: choose a `Batching` that fits the code, such as `Batching::Loop`";
+    let f = custom(product).name("f").batching(Batching::Expand).into_fn();
+    let e = vmap(|w: &Tensor| f(&(x.clone(), w.clone())))(&rows).unwrap_err();
+    let want = format!(
+        "vmap > `vmap` of function `f`: expected 3 lanes along dim 0 of output 0, each f64[2], as the function returns for \
+         one, got f64[1,2] from batching by `Expand`; {help}"
+    );
+    assert_eq!(e.to_string(), want);
+    let f = custom(total).name("f").batching(Batching::LeadingDims).into_fn();
+    let e = vmap(f)(&rows).unwrap_err();
+    let want = format!(
+        "vmap > `vmap` of function `f`: expected 3 lanes along dim 0 of output 0, each f64[], as the function returns for \
+         one, got f64[] from batching by `LeadingDims`; {help}"
+    );
+    assert_eq!(e.to_string(), want);
+}
+
 #[test]
 fn the_wrong_number_of_outputs_is_an_error() {
     let f = custom(|x: &Tensor| Ok(vec![x.clone(); x.rank()])).name("norms").batching(Batching::LeadingDims);

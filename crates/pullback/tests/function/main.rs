@@ -30,6 +30,7 @@ mod cases_in_use;
 mod closures;
 mod contract;
 mod database;
+mod draws;
 mod entries;
 mod errors;
 mod lane_types;

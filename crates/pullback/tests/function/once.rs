@@ -278,3 +278,35 @@ fn rules_on_raw_data_beside_every_strategy() -> Result<()> {
     }
     Ok(())
 }
+
+/// It had no help.
+#[test]
+fn zeros_that_depend_on_the_data_are_not_symbolic() {
+    #[derive(Clone)]
+    struct Dead;
+    impl Function for Dead {
+        type Inputs = Tensor;
+        type Outputs = Tensor;
+        type Saved = Tensor;
+        fn forward(&self, x: &Tensor) -> Result<Tensor> {
+            x.square()
+        }
+        fn setup_context(&self, _: &mut Context<Self>, x: &Tensor, _: &Tensor) -> Result<Tensor> {
+            Ok(x.clone())
+        }
+        fn backward(&self, _: &Context<Self>, x: &Tensor, g: Cotangent) -> Result<Cotangent> {
+            if x.item::<f64>()? > 1.0 { Ok(Cotangent::zero()) } else { Ok(g * x * 2.0) }
+        }
+        fn once_differentiable(&self) -> bool {
+            true
+        }
+    }
+    let slope = grad(|x: &Tensor| Dead.apply(x));
+    let e = vmap(&slope)(&Tensor::from([0.5, 2.0])).unwrap_err();
+    assert_eq!(
+        e.to_string(),
+        "vmap > grad > `backward` of function `Dead`: expected the same results to be symbolic zeros for every lane; help: \
+         return `zero()` for every lane or for none, and a tensor of zeros where it depends on the data"
+    );
+    assert_eq!(vmap(&slope)(&Tensor::from([0.5, 0.25])).unwrap().to_vec::<f64>().unwrap(), [1.0, 0.5]);
+}

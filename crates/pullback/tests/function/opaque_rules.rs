@@ -327,7 +327,9 @@ fn results_that_were_not_written_are_errors() {
     let err = f(ForwardWrongDtype)(&x).unwrap_err();
     assert!(err.is_dtype());
     assert!(
-        err.to_string().contains("`forward` of function `Odd`: expected elements of f64[2], asked for f32"),
+        err.to_string().contains(
+            "`forward` of function `Odd`: expected elements of f64[2], asked for f32; help: use `as_mut_slice::<f64>`"
+        ),
         "{err}"
     );
     let err = f(Nothing)(&x.to_dtype(DType::F32).unwrap()).unwrap_err();

@@ -10,6 +10,7 @@ mod run;
 mod batching;
 mod derivatives;
 mod functions;
+mod points;
 mod table;
 mod values;
 

@@ -385,7 +385,8 @@ impl<T: OpaqueFunction> Function for Opaque<T> {
         let types = collect::<T::Outputs, TensorType>(&self.lane_types(&in_dims, inputs)?);
         let batching = self.0.batching();
         let (outputs, out_dims) = rules::by_name(batching, self, info, in_dims, inputs)?;
-        let expected = LaneTypes { types: &types, source: "`output_types` states", batching: Some(batching) };
+        let batching = Some((batching, info.batch_size));
+        let expected = LaneTypes { types: &types, source: "`output_types` states", batching };
         expected.check(&outputs, &collect::<T::Outputs, Option<usize>>(&out_dims))?;
         Ok((outputs, out_dims))
     }

@@ -42,7 +42,11 @@ impl<'a> ArrayRef<'a> {
     /// # Errors
     /// `Dtype` if `T` is not the element type.
     pub fn as_slice<T: Element>(&self) -> Result<&'a [T]> {
-        check_element::<T>(&self.ty())?;
+        let ty = self.ty();
+        if ty.dtype != T::DTYPE {
+            bail!(Dtype, "expected elements of {ty}, asked for {}", T::DTYPE; help = "use `as_slice::<{}>`, or convert the \
+                input with `to_dtype`", ty.dtype);
+        }
         match self.0.as_slice() {
             Some(slice) => Ok(slice),
             None => bail!(Internal, "the elements handed to external code are not contiguous"),
@@ -90,7 +94,11 @@ impl ArrayMut<'_> {
     /// # Errors
     /// `Dtype` if `T` is not the element type.
     pub fn as_mut_slice<T: Element>(&mut self) -> Result<&mut [T]> {
-        check_element::<T>(&self.ty())?;
+        let ty = self.ty();
+        if ty.dtype != T::DTYPE {
+            bail!(Dtype, "expected elements of {ty}, asked for {}", T::DTYPE; help = "use `as_mut_slice::<{}>`; the dtype of \
+                an output is what `output_types` states, and that of a (co)tangent is the one of its value", ty.dtype);
+        }
         self.opened.set(true);
         match self.array.as_mut_slice() {
             Some(slice) => Ok(slice),
@@ -103,14 +111,6 @@ impl fmt::Debug for ArrayMut<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ArrayMut({})", self.ty())
     }
-}
-
-fn check_element<T: Element>(ty: &TensorType) -> Result<()> {
-    if ty.dtype != T::DTYPE {
-        bail!(Dtype, "expected elements of {ty}, asked for {}", T::DTYPE; help = "use `as_slice::<{}>`, or convert the \
-            input with `to_dtype`", ty.dtype);
-    }
-    Ok(())
 }
 
 /// Results that external code is to write.

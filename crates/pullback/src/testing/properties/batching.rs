@@ -2,6 +2,7 @@
 
 use super::Part;
 use super::derivatives::Scalar;
+use crate::error::bail;
 use crate::testing::close::{At, Failure, Outcome, all_same, fail};
 use crate::testing::lanes::{directions, join, lane};
 use crate::testing::table::Sample;
@@ -65,6 +66,9 @@ fn seen(lanes: &[Vec<Tensor>], like: &[Tensor], placing: &[Option<usize>], n: us
 /// The results of the lanes, one after the other, stacked in front.
 fn stacked(results: &[Vec<Tensor>]) -> Result<Vec<Tensor>> {
     let Some(first) = results.first() else { return Ok(Vec::new()) };
+    if let Some(other) = results.iter().find(|r| r.len() != first.len()) {
+        bail!(Rule, "expected the same outputs for every lane, got {} and {}", first.len(), other.len());
+    }
     (0..first.len()).map(|k| join(&results.iter().map(|r| r[k].clone()).collect::<Vec<_>>(), &first[k], 0)).collect()
 }
 

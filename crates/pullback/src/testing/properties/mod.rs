@@ -14,6 +14,7 @@ pub(super) use values::{f32_values_agree, refusal_of_f32};
 use super::close::{Failure, Outcome, fail};
 use super::lanes::directions;
 use super::table::Sample;
+use crate::error::bail;
 use crate::{DType, Result, Tensor, jvp, vjp};
 
 /// Something that must hold for every operation, built in or a user's.
@@ -168,6 +169,14 @@ impl<'a> Part<'a> {
             all[k] = t.clone();
         }
         let y = (self.sample.call)(&all)?;
+        if let Some(&k) = self.outs.iter().find(|&&k| y.get(k).is_none_or(|t| !t.dtype().is_float())) {
+            let got: Vec<String> = y.iter().map(|t| t.ty().to_string()).collect();
+            bail!(
+                Rule,
+                "expected the same outputs every time, with a floating one at position {k}, got {}",
+                got.join(", ")
+            );
+        }
         Ok(self.outs.iter().map(|&k| y[k].clone()).collect())
     }
 

@@ -44,9 +44,9 @@ impl<A: Tree, B: Tree> Function for Solver<A, B> {
         let outputs = match &self.typical {
             // There is no lane to solve, and one of zeros need not have a solution.
             Some(typical) if info.batch_size == 0 => {
-                Batching::Loop.lanes_first(0, &dims, inputs, |lane| typical(lane))?
+                Batching::Loop.lanes_first(info, &dims, inputs, |lane| typical(lane))?
             }
-            _ => self.batching.lanes_first(info.batch_size, &dims, inputs, |lanes| self.apply(lanes))?,
+            _ => self.batching.lanes_first(info, &dims, inputs, |lanes| self.apply(lanes))?,
         };
         let out_dims = outputs.map(&mut |_| Some(0));
         Ok((outputs, out_dims))
