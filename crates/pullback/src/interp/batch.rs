@@ -46,6 +46,7 @@ pub(super) fn lift(level: &Arc<Level>, t: &Tensor) -> Result<Tensor> {
 }
 
 /// Runs the batching rule of `op` on the values below `level`.
+#[inline(never)]
 pub(super) fn process(op: &OpRef, level: &Arc<Level>, inputs: &[&Tensor]) -> Result<Outs> {
     let LevelKind::Batch { size, randomness } = level.kind else { unreachable!("a batch level") };
     let mut values: SmallVec<[&Tensor; 4]> = SmallVec::new();

@@ -26,6 +26,7 @@ pub(crate) fn unwrap(level: &Level, t: &Tensor) -> (Tensor, Option<Tensor>) {
 }
 
 /// Runs `op` on the values below `level`, and its forward rule on their tangents.
+#[inline(never)]
 pub(super) fn process(op: &OpRef, level: &Arc<Level>, inputs: &[&Tensor]) -> Result<Outs> {
     let mut primals: SmallVec<[&Tensor; 4]> = SmallVec::new();
     let mut tangents: SmallVec<[Tangent; 4]> = SmallVec::new();

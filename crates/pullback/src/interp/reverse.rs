@@ -187,6 +187,8 @@ fn record(level: &Level, op: &OpRef, saved: Saved, edges: Edges, output_types: O
 }
 
 /// Runs `op` on the values below `level` and records it if an input is being differentiated.
+// Inlined in `bind`, which calls itself through it, it would make every frame of that larger.
+#[inline(never)]
 pub(super) fn process(op: &OpRef, level: &Arc<Level>, inputs: &[&Tensor]) -> Result<Outs> {
     if level.id < mode::gate() {
         return noted::process(op, level, inputs);

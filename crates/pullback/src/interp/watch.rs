@@ -165,6 +165,7 @@ impl Drop for Busy<'_> {
 }
 
 /// [`bind`](super::bind) inside of a watch.
+#[cold]
 pub(super) fn bind(op: &OpRef, inputs: &[&Tensor]) -> Result<Outs> {
     let outs = frame::with_innermost_watch(|watch| {
         if watch.busy.get() {
