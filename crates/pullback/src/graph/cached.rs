@@ -5,6 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::signature::Difference;
 use super::{Capture, Graph};
+use crate::interp::mode::Recording;
+use crate::interp::watch;
 use crate::{Result, Tree};
 
 /// A function that is captured the first time that it is called with arguments of some structure, shapes and dtypes, and
@@ -14,7 +16,8 @@ use crate::{Result, Tree};
 /// parts. Other contents are not a reason to capture again, so pass numbers that change, such as a learning rate, as 0-d
 /// tensors. A new `Cached` starts without graphs, also for the same closure: keep it outside of the loop.
 ///
-/// A graph that depends on a value of a transform outside would be of use until that transform ends, so it is not kept.
+/// A graph that depends on a value of a transform outside would be of use until that transform ends, so it is not kept. One
+/// that was captured inside a [`no_grad`](crate::autograd::no_grad) serves calls inside of one.
 ///
 /// ```
 /// use pullback::{Tensor, graph::Cached};
@@ -37,10 +40,17 @@ pub struct Cached<A: Tree, O: Tree, F> {
 }
 
 struct State<A: Tree, O: Tree> {
-    /// Each with the number of its trace.
-    graphs: Vec<(usize, Graph<A, O>)>,
+    graphs: Vec<Kept<A, O>>,
     /// A line for each trace.
     log: Vec<String>,
+}
+
+struct Kept<A: Tree, O: Tree> {
+    /// The number of its trace.
+    number: usize,
+    graph: Graph<A, O>,
+    /// What the function computed from captured values then is a constant for all others, and of the graph.
+    recorded: Recording,
 }
 
 impl<A: Tree, O: Tree, F: Fn(&A) -> Result<O>> Cached<A, O, F> {
@@ -63,17 +73,22 @@ impl<A: Tree, O: Tree, F: Fn(&A) -> Result<O>> Cached<A, O, F> {
         if let Some(graph) = self.graph(arguments) {
             return graph.call(arguments);
         }
+        let before = watch::uses();
         let (value, graph) = self.options.run(&self.f, arguments)?;
-        self.lock().add(graph, arguments)?;
+        // A checkpoint, or a branch that only some lanes take, gives the function other values for those it captured.
+        let replaced = (watch::uses() != before).then_some("a `checkpoint` or a branch replaces a value from outside");
+        self.lock().add(graph, arguments, replaced)?;
         Ok(value)
     }
 
     /// The graph that a call with these arguments would use, if there is one.
     pub fn graph(&self, arguments: &A) -> Option<Graph<A, O>> {
-        let fits =
-            |graph: &Graph<A, O>| matches!(graph.content.signature.differences(arguments), Ok(d) if d.is_empty());
-        let state = self.lock();
-        state.graphs.iter().map(|(_, graph)| graph).find(|graph| fits(graph)).cloned()
+        let now = Recording::now();
+        let fits = |kept: &&Kept<A, O>| {
+            kept.recorded.covers(now)
+                && matches!(kept.graph.content.signature.differences(arguments), Ok(d) if d.is_empty())
+        };
+        self.lock().graphs.iter().find(fits).map(|kept| kept.graph.clone())
     }
 
     /// How many times the function was captured.
@@ -98,14 +113,15 @@ impl<A: Tree, O: Tree, F: Fn(&A) -> Result<O>> Cached<A, O, F> {
 }
 
 impl<A: Tree, O: Tree> State<A, O> {
-    fn add(&mut self, graph: Graph<A, O>, arguments: &A) -> Result<()> {
-        let number = self.log.len() + 1;
+    /// Keeps a graph, unless there is a reason not to.
+    fn add(&mut self, graph: Graph<A, O>, arguments: &A, refused: Option<&str>) -> Result<()> {
+        let (number, recorded) = (self.log.len() + 1, Recording::now());
         // The most similar of the graphs explains best.
-        let mut best: Option<(usize, Vec<Difference>)> = None;
-        for (k, known) in &self.graphs {
-            let found = known.content.signature.differences(arguments)?;
+        let mut best: Option<(&Kept<A, O>, Vec<Difference>)> = None;
+        for known in &self.graphs {
+            let found = known.graph.content.signature.differences(arguments)?;
             if best.as_ref().is_none_or(|(_, b)| weight(&found) <= weight(b)) {
-                best = Some((*k, found));
+                best = Some((known, found));
             }
         }
         let mut line = match best {
@@ -114,19 +130,22 @@ impl<A: Tree, O: Tree> State<A, O> {
                 let when = if number == 1 { "the first call" } else { "no graph is kept" };
                 format!("trace {number}: {when}, with ({})", types.join(", "))
             }
+            Some((known, found)) if found.is_empty() && !known.recorded.covers(recorded) => {
+                format!("trace {number}: trace {} was made inside a `no_grad`", known.number)
+            }
             Some((_, found)) if found.is_empty() => {
                 format!("trace {number}: another thread captured it at the same time")
             }
-            Some((k, found)) => {
+            Some((known, found)) => {
+                let k = known.number;
                 let reasons: Vec<String> = found.iter().map(ToString::to_string).collect();
                 format!("trace {number}: {} as in trace {k}", reasons.join("; "))
             }
         };
-        match graph.content.program.depends_on() {
-            Some(transform) => {
-                line += &format!(" (not kept: the graph depends on a value of a `{transform}` outside)");
-            }
-            None => self.graphs.push((number, graph)),
+        let depends = |transform| format!("the graph depends on a value of a `{transform}` outside");
+        match refused.map(str::to_owned).or_else(|| graph.content.program.depends_on().map(depends)) {
+            Some(reason) => line += &format!(" (not kept: {reason})"),
+            None => self.graphs.push(Kept { number, graph, recorded }),
         }
         self.log.push(line);
         Ok(())

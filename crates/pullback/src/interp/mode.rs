@@ -7,7 +7,7 @@ use super::level;
 
 /// Which levels differentiate what runs now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Recording {
+pub(crate) struct Recording {
     /// Levels of transforms with smaller numbers do not.
     from: u64,
     /// Whether the ambient level does.
@@ -16,6 +16,16 @@ struct Recording {
 
 impl Recording {
     const ALL: Recording = Recording { from: 0, ambient: true };
+
+    /// What is recorded on this thread now.
+    pub(crate) fn now() -> Recording {
+        NOW.get()
+    }
+
+    /// True if it records every level that `other` does.
+    pub(crate) fn covers(self, other: Recording) -> bool {
+        self.from <= other.from && (self.ambient || !other.ambient)
+    }
 }
 
 /// What anomaly mode looks for.

@@ -48,6 +48,8 @@ pub(crate) struct Watch<'a> {
     own: RefCell<Own>,
     /// Values from outside, by address, and what stands for them.
     replaced: RefCell<HashMap<*const Tracer, (Tensor, Tensor)>>,
+    /// How many times something stood for a value from outside.
+    uses: Cell<usize>,
 }
 
 /// Tracers of older levels that were made inside, by address. A weak reference keeps the address from being reused.
@@ -77,8 +79,14 @@ impl<'a> Watch<'a> {
         inputs: impl IntoIterator<Item = &'t Tensor>,
         body: impl FnOnce(&Watch<'a>) -> R,
     ) -> R {
-        let watch =
-            Watch { outside, entry, busy: Cell::new(false), own: RefCell::default(), replaced: RefCell::default() };
+        let watch = Watch {
+            outside,
+            entry,
+            busy: Cell::new(false),
+            own: RefCell::default(),
+            replaced: RefCell::default(),
+            uses: Cell::new(0),
+        };
         for t in inputs {
             watch.own(t);
         }
@@ -100,6 +108,7 @@ impl<'a> Watch<'a> {
         if self.own.borrow().made.contains_key(&at) {
             return Ok(None);
         }
+        self.uses.set(self.uses.get() + 1);
         if let Some((_, known)) = self.replaced.borrow().get(&at) {
             return Ok(Some(known.clone()));
         }
@@ -214,6 +223,19 @@ pub(crate) fn made_here(t: &Tensor) {
 /// True if something stands for the value of `tracer` here.
 pub(super) fn knows(tracer: &Tracer) -> bool {
     frame::is_watched() && frame::find_watch(true, |watch| watch.outside.knows(tracer).then_some(())).is_some()
+}
+
+/// How many times something stood for a value from outside, in the watches around what runs here. If it grew while a
+/// closure ran, what the closure did is of no use elsewhere.
+pub(crate) fn uses() -> usize {
+    let mut uses = 0;
+    if frame::is_watched() {
+        frame::find_watch(true, |watch| {
+            uses += watch.uses.get();
+            None::<()>
+        });
+    }
+    uses
 }
 
 /// True if something watches what runs here.

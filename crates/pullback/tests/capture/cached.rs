@@ -1,9 +1,10 @@
 //! Capturing once for each kind of arguments.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use pullback::graph::{Cached, Capture};
-use pullback::{DType, ErrorKind, Result, Static, Tensor, grad, vmap};
+use pullback::{DType, ErrorKind, Result, Static, Tensor, autograd, checkpoint, grad, jvp, vmap};
 
 use super::{close, refused, value, values};
 
@@ -141,5 +142,57 @@ fn a_function_that_fails_is_not_kept() -> Result<()> {
     assert_eq!(cached.traces(), 0);
     cached.call(&Tensor::from([1.0, 2.0]))?;
     assert_eq!(cached.traces(), 1);
+    Ok(())
+}
+
+#[test]
+fn what_a_checkpoint_gives_a_cached_function_is_not_kept() -> Result<()> {
+    let twice = |w: &Tensor, x: f64| -> Result<Tensor> {
+        let w = w.clone();
+        let cached = Arc::new(Cached::new(move |x: &Tensor| x.mul(&w)?.sin()));
+        let inside = cached.clone();
+        let first = checkpoint(move |x: &Tensor| inside.call(x))(&Tensor::from(x))?;
+        // Outside of it, the captured value is the one of the transform again.
+        let second = cached.call(&Tensor::from(x))?;
+        assert!(cached.traces() >= 2, "one for each run");
+        assert!(cached.report().lines().next().unwrap().contains("(not kept: a `checkpoint` or a branch replaces"));
+        first.add(&second)
+    };
+    let (w, x) = (1.3f64, 0.7);
+    let want = 2.0 * x * (w * x).cos();
+    close(&[value(&grad(|w: &Tensor| twice(w, x))(&Tensor::from(w))?)], &[want]);
+    close(&[value(&jvp(|w: &Tensor| twice(w, x), &Tensor::from(w), &Tensor::from(1.0))?.1)], &[want]);
+    close(&[value(&grad(grad(|w: &Tensor| twice(w, x)))(&Tensor::from(w))?)], &[-2.0 * x * x * (w * x).sin()]);
+    let leaf = autograd::leaf(&Tensor::from(w))?;
+    twice(&leaf, x)?.backward()?;
+    close(&[value(&leaf.grad()?.unwrap())], &[want]);
+    // Without captured values of a transform, one graph serves all runs.
+    let cached = Arc::new(Cached::new(|x: &Tensor| x.sin()));
+    let inside = cached.clone();
+    let layer = checkpoint(move |x: &Tensor| inside.call(&inside.call(x)?));
+    close(&[value(&grad(&layer)(&Tensor::from(x))?)], &[x.sin().cos() * x.cos()]);
+    assert_eq!(cached.traces(), 1);
+    Ok(())
+}
+
+#[test]
+fn what_was_captured_inside_no_grad_serves_no_grad_only() -> Result<()> {
+    let w = autograd::leaf(&Tensor::from(2.0))?;
+    let cached = Cached::new(|x: &Tensor| x.mul(&w.square()?));
+    let x = Tensor::from(3.0);
+    for _ in 0..3 {
+        let y = autograd::no_grad(|| cached.call(&x))?;
+        assert!(!y.requires_grad());
+        close(&[value(&y)], &[12.0]);
+    }
+    assert_eq!(cached.traces(), 1);
+    cached.call(&x)?.backward()?;
+    assert!(cached.report().contains("trace 2: trace 1 was made inside a `no_grad` (not kept"), "{}", cached.report());
+    close(&[value(&w.grad()?.expect("a gradient"))], &[12.0]);
+    let g = |w: &Tensor| {
+        let cached = Cached::new(|x: &Tensor| x.mul(&w.square()?));
+        autograd::no_grad(|| cached.call(&x))?.add(&cached.call(&x)?)
+    };
+    close(&[value(&grad(g)(&Tensor::from(2.0))?)], &[12.0]);
     Ok(())
 }
