@@ -196,8 +196,8 @@ impl Capture {
         drop(open);
         if record.keys_taken > 0 {
             bail!(Randomness, "the function takes a key from a `Generator`, whose draws would be the same in every call of \
-                the graph"; help = "draw from the generator itself, or take the key outside and let the function capture \
-                it");
+                the graph"; help = "draw from the generator itself, not inside of a `checkpoint` that is differentiated, or \
+                take the key outside and let the function capture it");
         }
         let program = Program::new(record, signature.types.len(), sources, self.keep_unused);
         if self.closed

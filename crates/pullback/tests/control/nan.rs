@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pullback::{
-    Result, Tensor, checkpoint, cond, custom_vjp, fori, grad, hessian, jacfwd, jacrev, jvp, scan, stack, vjp, vmap,
+    Result, Tensor, capture, checkpoint, cond, custom_vjp, fori, grad, hessian, jacfwd, jacrev, jvp, scan, stack, vjp, vmap,
     while_loop,
 };
 
@@ -248,4 +248,36 @@ fn values_of_another_level_that_no_lane_of_this_one_decides() {
     close(&values(&grid), &[2.0, 2.0, -3.0, -3.0]);
     let slopes = grad(|s: &Tensor| vmap(|x: &Tensor| vmap(|s: &Tensor| f(s, x))(s))(&inner)?.sum())(&outer).unwrap();
     close(&values(&slopes), &[0.25, 0.0]);
+}
+
+#[test]
+fn graphs_of_branches() {
+    let points = (vector(&[-1.0, 1.0]), vector(&[0.0, 4.0]));
+    // The lanes are those of a `vmap` outside of the graph, and the graph is differentiated.
+    let operand = |(p, x): &(Tensor, Tensor)| {
+        let graph = capture(|x: &Tensor| cond(&p.gt(0.0)?, |x: &Tensor| x.sqrt(), |x| x.mul(3.0), x))(x)?;
+        grad(|x: &Tensor| graph.call(x))(x)
+    };
+    let captured = |(p, x): &(Tensor, Tensor)| {
+        let graph = capture(|x: &Tensor| cond(&p.gt(0.0)?, |(): &()| x.sqrt(), |()| x.mul(3.0), &()))(x)?;
+        grad(|x: &Tensor| graph.call(x))(x)
+    };
+    close(&values(&vmap(operand)(&points).unwrap()), &[3.0, 0.25]);
+    close(&values(&vmap(captured)(&points).unwrap()), &[3.0, 0.25]);
+    // They are those of one inside of the graph, which a checkpoint runs again.
+    let p = vector(&[-1.0, 1.0]);
+    let rows = checkpoint(move |x: &Tensor| {
+        let root = |(p, x): &(Tensor, Tensor)| cond(&p.gt(0.0)?, |x: &Tensor| x.sqrt(), |x| x.mul(3.0), x);
+        vmap(root)(&(p.clone(), x.clone()))?.sum()
+    });
+    let graph = capture(grad(&rows))(&vector(&[1.0, 1.0])).unwrap();
+    close(&values(&graph.call(&points.1).unwrap()), &[3.0, 0.25]);
+    let n = vector(&[0.0, 1.0, 2.0]);
+    let repeated = checkpoint(move |x: &Tensor| {
+        let step = |(k, x): &(Tensor, Tensor)| Ok((k.sub(1.0)?, x.sqrt()?));
+        vmap(|k: &Tensor| Ok(while_loop(|(k, _)| k.gt(0.0), step, &(k.clone(), x.clone()))?.1))(&n)?.sum()
+    });
+    let graph = capture(grad(&repeated))(&Tensor::from(1.0)).unwrap();
+    let want = 1.0 + 0.5 / 4.0 + 0.25 / 8.0; // of x + x^(1/2) + x^(1/4) at 16
+    close(&values(&graph.call(&Tensor::from(16.0)).unwrap()), &[want]);
 }

@@ -170,8 +170,13 @@ impl SafeLanes<'_> {
             Traced::Reverse { primal, .. } | Traced::Forward { primal, .. } | Traced::Linear { primal, .. } => {
                 self.value_of_example(primal)
             }
+            // Where only the lanes of older levels differ, the example of one call of the graph serves all: it is what the
+            // operations of the graph see, which have no way to name a lane.
+            Traced::Capture { value, .. } if self.depends(value) => self.value_of_example(value),
             Traced::Capture { value, variable } => {
-                Ok(capture::wrap(&tracer.level, self.value_of_example(value)?, *variable))
+                let value = capture::wrap(&tracer.level, self.value_of_example(value)?, *variable);
+                made_here(&value);
+                Ok(value)
             }
             Traced::Batch { value, dim, .. } => {
                 let value = self.value_of_example(value)?;
