@@ -71,8 +71,13 @@ fn edge_of<'a>(place: &str, what: &dyn Fn() -> String, t: &'a Tensor) -> Result<
     }
     let what = what();
     refuse_in_transform(place, &what, t)?;
+    let help = if crate::interp::watch::is_active() {
+        "inside of a `checkpoint`, call `grad`, `value_and_grad` or `vjp` on a function instead"
+    } else {
+        "mark the leaves that it is computed from with `autograd::leaf`, and compute it outside `no_grad`"
+    };
     bail!(NotDifferentiable, "{place}: expected values that require gradients, got {what} ({}), which does not", t.ty();
-        help = "mark the leaves that it is computed from with `autograd::leaf`, and compute it outside `no_grad`")
+        help = "{help}")
 }
 
 /// The edges and cotangents that a walk begins with.

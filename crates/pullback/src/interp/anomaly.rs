@@ -16,6 +16,7 @@ use crate::function::{Cotangent, OpRef};
 use crate::kernels::copy::contiguous;
 use crate::shape::Shape;
 use crate::tensor::Repr;
+use crate::error::bail;
 use crate::{DType, Error, ErrorKind, Result, Tensor, TensorType};
 
 /// Where an operation ran, for anomaly mode.
@@ -113,17 +114,11 @@ impl Watch {
     /// An error if `grad`, which is a result, is bad.
     pub(super) fn check_result(&self, grad: &Tensor, origin: Option<&Rc<Origin>>) -> Result<()> {
         let Some(bad) = self.bad(grad) else { return Ok(()) };
-        Err(match origin.map(|origin| &**origin) {
-            Some(Origin::Rule(made)) => made.error(),
-            _ => Error::new(
-                ErrorKind::Anomaly,
-                format!(
-                    "{} in a gradient{}, which no backward made: it is in the cotangents given, or a hook made it",
-                    name(&bad),
-                    place(&bad)
-                ),
-            ),
-        })
+        if let Some(Origin::Rule(made)) = origin.map(|origin| &**origin) {
+            return Err(made.error());
+        }
+        bail!(Anomaly, "{} in a gradient{}, which no backward made: it is in the cotangents given, a hook made it, or it is a \
+            sum of infinities", name(&bad), place(&bad); help = "`Anomaly::infinities` finds out where infinities were made")
     }
 }
 

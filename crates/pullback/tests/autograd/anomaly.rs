@@ -2,7 +2,7 @@
 
 use pullback::autograd::{self, Anomaly, Backward, detect_anomaly};
 use pullback::{
-    Context, Cotangent, ErrorKind, Function, Result, Tensor, Vmap, grad, jacrev, value_and_grad, vjp, vmap,
+    Context, Cotangent, ErrorKind, Function, Result, Tensor, Vmap, checkpoint, grad, jacrev, value_and_grad, vjp, vmap,
 };
 
 use crate::{close, grad_of, refused, scalar, values, vector};
@@ -186,6 +186,21 @@ fn it_changes_no_number_and_ends_with_its_guard() {
     };
     refused(pull.call(&Tensor::from(1.0)), ErrorKind::Anomaly, &["`sqrt`", "turn anomaly mode on before"]);
     refused(y.backward(), ErrorKind::Anomaly, &["`sqrt`", "turn anomaly mode on before"]);
+}
+
+#[test]
+fn a_nan_that_is_a_sum_of_infinities_is_traced_in_two_steps() {
+    let f = |x: &Tensor| x.sub(x)?.sqrt();
+    let x = Tensor::from(0.5);
+    let again = checkpoint(f);
+    let _guard = detect_anomaly();
+    for slope in [grad(f)(&x), grad(&again)(&x)] {
+        refused(slope, ErrorKind::Anomaly, &["NaN in a gradient", "a sum of infinities", "`Anomaly::infinities`"]);
+    }
+    let _guard = Anomaly::new().infinities().enter();
+    for slope in [grad(f)(&x), grad(&again)(&x)] {
+        refused(slope, ErrorKind::Anomaly, &["the backward of `sqrt` made inf"]);
+    }
 }
 
 fn grad_sum(f: impl Fn(&Tensor) -> Result<Tensor>) -> impl Fn(&Tensor) -> Result<Tensor> {
