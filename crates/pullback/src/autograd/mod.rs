@@ -72,7 +72,8 @@ fn edge_of<'a>(place: &str, what: &dyn Fn() -> String, t: &'a Tensor) -> Result<
     let what = what();
     refuse_in_transform(place, &what, t)?;
     let help = if crate::interp::watch::is_active() {
-        "inside of a `checkpoint`, call `grad`, `value_and_grad` or `vjp` on a function instead"
+        "inside of a `checkpoint` no value has a derivative of this kind: call `grad` or `vjp` on a function instead, \
+         or do this outside of it"
     } else {
         "mark the leaves that it is computed from with `autograd::leaf`, and compute it outside `no_grad`"
     };

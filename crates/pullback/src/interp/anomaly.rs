@@ -12,11 +12,11 @@ use super::Traced;
 use super::mode::Anomaly;
 use super::reverse::{Edge, Node};
 use crate::array::Array;
+use crate::error::bail;
 use crate::function::{Cotangent, OpRef};
 use crate::kernels::copy::contiguous;
 use crate::shape::Shape;
 use crate::tensor::Repr;
-use crate::error::bail;
 use crate::{DType, Error, ErrorKind, Result, Tensor, TensorType};
 
 /// Where an operation ran, for anomaly mode.

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use pullback::random::{Generator, Key};
 use pullback::{
-    Context, Cotangent, DType, Function, Randomness, Result, Tensor, Vmap, autograd, checkpoint, cond, custom_vjp,
-    fori, grad, hessian, jacfwd, jacrev, jvp, stack, vjp, vmap, while_loop,
+    Context, Cotangent, DType, ErrorKind, Function, Randomness, Result, Tensor, Vmap, autograd, checkpoint, cond,
+    custom_vjp, fori, grad, hessian, jacfwd, jacrev, jvp, stack, vjp, vmap, while_loop,
 };
 
 use crate::every_way::check;
@@ -521,4 +521,19 @@ fn leaves_that_a_walk_back_ends_at() {
     let branch = |x: &Tensor| cond(&x.gt(0.0)?, |x| x.sqrt()?.mul(&w), |x| x.mul(3.0), x);
     vmap(branch)(&xs).unwrap().sum().unwrap().backward().unwrap();
     close(&values(&xs.grad().unwrap().unwrap()), &[3.0, 0.175]);
+}
+
+#[test]
+fn what_only_works_outside_says_so() {
+    let w = autograd::leaf(&Tensor::from(2.0)).unwrap();
+    let walks = checkpoint(|x: &Tensor| autograd::grad(&x.square()?, x));
+    let err = walks(&w).unwrap_err();
+    assert_eq!(err.kind(), ErrorKind::NotDifferentiable);
+    assert!(err.to_string().contains("inside of a `checkpoint`"), "{err}");
+    let marks = checkpoint(|x: &Tensor| x.mul(&autograd::leaf(&Tensor::from(5.0))?));
+    let err = marks(&w).unwrap().backward().unwrap_err();
+    assert_eq!(err.kind(), ErrorKind::Rule);
+    assert!(err.to_string().contains("a value of a `requires_grad`"), "{err}");
+    assert!(err.to_string().contains("get leaves and duals from outside"), "{err}");
+    assert!(w.grad().unwrap().is_none());
 }

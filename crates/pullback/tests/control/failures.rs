@@ -282,7 +282,8 @@ fn functions_that_do_something_else_again() {
         grad(f)(&x),
         ErrorKind::Rule,
         &format!(
-            "grad > checkpoint: `mul` got a value of a `grad` (f64[2]) that the function did not use in its first run{help}"
+            "grad > checkpoint: `mul` got a value of a `grad` (f64[2]) that the function did not use in its first run{help}, and \
+             get leaves and duals from outside"
         ),
     );
 }

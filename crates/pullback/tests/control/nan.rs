@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use pullback::{
-    Result, Tensor, capture, checkpoint, cond, custom_vjp, fori, grad, hessian, jacfwd, jacrev, jvp, scan, stack, vjp, vmap,
-    while_loop,
+    Result, Tensor, capture, checkpoint, cond, custom_vjp, fori, grad, hessian, jacfwd, jacrev, jvp, scan, stack, vjp,
+    vmap, while_loop,
 };
 
 use crate::{close, values, vector};

@@ -149,7 +149,8 @@ impl Outside for Again<'_> {
         match self.position(tracer).and_then(|k| self.captured.get(k)) {
             Some(known) => Ok(known.clone()),
             None => bail!(Rule, "`{op}` got a value of a `{}` ({}) that the function did not use in its first run",
-                tracer.level.kind.transform(), t.ty(); help = "the function must do the same each time it runs"),
+                tracer.level.transform(), t.ty(); help = "the function must do the same each time it runs, and get leaves \
+                and duals from outside"),
         }
     }
 
