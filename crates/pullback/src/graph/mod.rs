@@ -95,7 +95,8 @@ impl<A: Tree, O: Tree> Clone for Graph<A, O> {
 /// A function that writes down what `f` does: it runs `f` and returns the [`Graph`] of its operations.
 ///
 /// # Errors
-/// `ConcreteValueNeeded` if `f` reads the data of a value that depends on an argument; `Randomness` if it takes a
+/// `ConcreteValueNeeded` if `f` reads the data of a value that depends on an argument, as [`cond`](crate::cond()) and
+/// [`while_loop`](crate::while_loop()) do with a predicate; `Randomness` if it takes a
 /// [key](crate::random::Generator::next_key) from a generator; `Value` if an argument has static parts that cannot be
 /// compared; whatever `f` reports.
 ///

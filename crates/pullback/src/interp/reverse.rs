@@ -71,12 +71,7 @@ pub(super) struct Call {
 }
 
 impl Call {
-    /// The cotangents of the inputs.
-    fn backward(&self, grads: SmallVec<[Cotangent; 1]>) -> Result<Cotangents> {
-        self.backward_from(&self.saved, grads)
-    }
-
-    /// [`Call::backward`] from other values of what was saved.
+    /// The cotangents of the inputs, from `saved`, which are the values of this call or others of the same types.
     #[inline]
     pub(super) fn backward_from(&self, saved: &Saved, mut grads: SmallVec<[Cotangent; 1]>) -> Result<Cotangents> {
         if let Some(types) = &self.output_types {
@@ -325,28 +320,21 @@ pub(crate) fn backward(roots: Vec<(Edge, Tensor)>, inputs: usize) -> Result<Vec<
         pending.add(edge, grad)?;
     }
     while let Some(Arrival { mut node, grads }) = pending.pop() {
-        let (mut found, mut edges);
-        match Arc::get_mut(&mut node) {
-            Some(Node { content: Content::Call(call), .. }) => {
-                found = call.backward(grads);
-                edges = std::mem::take(&mut call.edges);
+        let call = match &node.content {
+            Content::Call(call) => call,
+            Content::Noted(noted) => &noted.call,
+            Content::Input(index) => {
+                results[*index] = grads.into_iter().next().and_then(Cotangent::into_tensor);
+                continue;
             }
-            _ => match &node.content {
-                Content::Call(call) => {
-                    found = call.backward(grads);
-                    edges = call.edges.clone();
-                }
-                Content::Input(index) => {
-                    results[*index] = grads.into_iter().next().and_then(Cotangent::into_tensor);
-                    continue;
-                }
-                Content::Noted(noted) => {
-                    found = noted.call.backward(grads);
-                    edges = noted.call.edges.clone();
-                }
-                Content::Leaf(_) => unreachable!("the ambient level has a walk of its own"),
-            },
-        }
+            Content::Leaf(_) => unreachable!("the ambient level has a walk of its own"),
+        };
+        // Called in one place, so that the results stay where the rule writes them.
+        let mut found = call.backward_from(&call.saved, grads);
+        let mut edges = match Arc::get_mut(&mut node) {
+            Some(Node { content: Content::Call(call), .. }) => std::mem::take(&mut call.edges),
+            _ => node.content.call().map(|call| call.edges.clone()).unwrap_or_default(),
+        };
         drop(node);
         let grads = match &mut found {
             Ok(grads) => grads,

@@ -14,6 +14,7 @@ mod models;
 mod programs;
 mod random_programs;
 mod rules;
+mod solves;
 mod threads;
 mod transforms;
 mod vmap;

@@ -141,7 +141,7 @@ fn slices() {
     let none: Result<Vec<Tensor>> = map(|v: &Vec<Tensor>| Ok(v.clone()), &vec![]);
     assert_eq!(none.unwrap_err().context().collect::<Vec<_>>(), ["map"]);
     let parts = Scan::new().checkpoint(0).run(|c: &Tensor, x: &Tensor| Ok((c + x, ())), &Tensor::from(0.0), &b);
-    fails(parts, ErrorKind::Value, "scan: expected parts of at least one step, got 0");
+    fails(parts, ErrorKind::Value, "scan: expected a `checkpoint` after at least one step, got 0");
 }
 
 #[test]

@@ -27,7 +27,8 @@ use crate::{Result, Tensor, Tree};
 /// branches run and their results differ in structure or type; whatever a branch reports.
 ///
 /// # Nesting
-/// In any order with all transforms.
+/// In any order with all transforms. In [`capture`](crate::capture), a predicate that depends on an argument is an error
+/// (`ConcreteValueNeeded`): a graph has no branches.
 ///
 /// # Example
 /// ```

@@ -157,7 +157,7 @@ impl Scan<Checkpointed> {
             return Ok((init.clone(), no_steps(&*f, init, xs)?));
         }
         let size = match self.mode.steps {
-            Some(0) => bail!(Value, "expected parts of at least one step, got 0"),
+            Some(0) => bail!(Value, "expected a `checkpoint` after at least one step, got 0"),
             Some(size) => size.min(n),
             None => (n as f64).sqrt().ceil() as usize,
         };

@@ -23,7 +23,8 @@ use crate::{Result, Tensor, Tree};
 /// steps.
 ///
 /// # Nesting
-/// In any order with all transforms.
+/// In any order with all transforms. In [`capture`](crate::capture), a predicate that depends on an argument is an error
+/// (`ConcreteValueNeeded`): a graph has no branches.
 ///
 /// # Example
 /// ```
