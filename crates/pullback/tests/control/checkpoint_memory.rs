@@ -1,8 +1,8 @@
 //! How much memory reverse mode takes with checkpoints.
 
-use pullback::{Result, Scan, Tensor, checkpoint, grad, vmap};
+use pullback::{Result, Scan, Tensor, checkpoint, clear_cache, grad, vmap};
 
-use crate::alloc::peak;
+use crate::alloc::measured;
 use crate::{noise, values};
 
 /// A state of 8 KB.
@@ -22,6 +22,13 @@ fn recorded(n: usize) -> impl Fn(&Tensor) -> Result<Tensor> {
 
 fn checkpointed(n: usize) -> impl Fn(&Tensor) -> Result<Tensor> {
     move |x| Scan::new().length(n).checkpoint(None).run(step, x, &())?.0.sum()
+}
+
+/// The result of `f`, and how many more bytes this thread held than before, at the worst moment.
+fn peak<R>(f: impl FnOnce() -> R) -> (R, usize) {
+    clear_cache();
+    let (result, _, most) = measured(f);
+    (result, most as usize)
 }
 
 /// The peak in states.

@@ -2,6 +2,7 @@
 //! and finite differences, under every transform. Tests that take up a problem which users of other systems met carry its
 //! number.
 
+#[path = "../nesting/alloc.rs"]
 mod alloc;
 mod checkpoint;
 mod checkpoint_memory;

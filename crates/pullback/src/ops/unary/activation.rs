@@ -10,6 +10,7 @@ use crate::kernels::map;
 use crate::kernels::math::Float;
 use crate::ops::arith::mul_owned;
 use crate::ops::family::{Slope, UnaryOp, UnaryWith, slope, unary_with};
+use crate::ops::reduce::to_float;
 use crate::ops::table::{Kink, Sample, ops};
 use crate::{Result, Tensor};
 
@@ -245,7 +246,7 @@ struct LeakyRelu {
 }
 
 fn leaky_relu(x: &Tensor, negative_slope: f64) -> Result<Tensor> {
-    unary_with(&LeakyRelu { negative_slope }, &x.to_dtype(x.dtype().to_float())?)
+    unary_with(&LeakyRelu { negative_slope }, &to_float(x)?)
 }
 
 impl UnaryWith for LeakyRelu {
@@ -281,7 +282,7 @@ struct Elu {
 }
 
 fn elu(x: &Tensor, alpha: f64) -> Result<Tensor> {
-    unary_with(&Elu { alpha }, &x.to_dtype(x.dtype().to_float())?)
+    unary_with(&Elu { alpha }, &to_float(x)?)
 }
 
 impl UnaryWith for Elu {

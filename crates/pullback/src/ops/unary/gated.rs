@@ -7,6 +7,7 @@ use super::{Facts, Smooth, kinks_with, samples_of_shapes, smooth};
 use crate::kernels::math::Float;
 use crate::ops::arith::mul_owned;
 use crate::ops::family::{Slope, slope};
+use crate::ops::reduce::to_float;
 use crate::ops::table::{Kink, Sample, ops};
 use crate::{Result, Tensor};
 
@@ -263,7 +264,7 @@ ops! { CLAMPED;
 }
 
 fn hardswish(x: &Tensor) -> Result<Tensor> {
-    let x = x.to_dtype(x.dtype().to_float())?;
+    let x = to_float(x)?;
     // By cases, so that each end has the slope outside, the smaller one.
     let inner = x.mul(x.add(3.0)?)?.mul(1.0 / 6.0)?;
     let upper = x.lt(3.0)?.where_(&inner, &x)?;
@@ -278,11 +279,11 @@ fn selu(x: &Tensor) -> Result<Tensor> {
 }
 
 fn log_sigmoid(x: &Tensor) -> Result<Tensor> {
-    x.to_dtype(x.dtype().to_float())?.neg()?.softplus()?.neg()
+    to_float(x)?.neg()?.softplus()?.neg()
 }
 
 fn hardsigmoid(x: &Tensor) -> Result<Tensor> {
-    x.to_dtype(x.dtype().to_float())?.clamp(Some(-3.0), Some(3.0))?.add(3.0)?.mul(1.0 / 6.0)
+    to_float(x)?.clamp(Some(-3.0), Some(3.0))?.add(3.0)?.mul(1.0 / 6.0)
 }
 
 fn selu_samples() -> Vec<Sample> {

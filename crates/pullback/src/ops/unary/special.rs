@@ -12,6 +12,7 @@ use crate::kernels::map;
 use crate::kernels::math::{Float, special};
 use crate::ops::arith::mul_owned;
 use crate::ops::family::{UnaryOp, UnaryWith, unary_with};
+use crate::ops::reduce::to_float;
 use crate::ops::table::{ErrorSample, Kink, Sample, ops, sample_tensor};
 use crate::{ErrorKind, Result, Tensor};
 
@@ -223,7 +224,7 @@ fn polygamma(x: &Tensor, n: u32) -> Result<Tensor> {
     if n > MAX_ORDER {
         bail!(Value, "polygamma: expected an order of at most {MAX_ORDER}, got {n}");
     }
-    unary_with(&Polygamma { n }, &x.to_dtype(x.dtype().to_float())?)
+    unary_with(&Polygamma { n }, &to_float(x)?)
 }
 
 impl UnaryWith for Polygamma {
@@ -290,7 +291,7 @@ struct BesselI {
 }
 
 fn bessel_i(x: &Tensor, order: u32, scaled: bool) -> Result<Tensor> {
-    unary_with(&BesselI { order, scaled }, &x.to_dtype(x.dtype().to_float())?)
+    unary_with(&BesselI { order, scaled }, &to_float(x)?)
 }
 
 fn i0(x: &Tensor) -> Result<Tensor> {
