@@ -105,10 +105,27 @@ impl Inner {
 /// `write` must initialise the value that it is given the place of.
 #[inline(always)]
 pub(crate) unsafe fn arc_in_place<T>(write: impl FnOnce(*mut T)) -> Arc<T> {
-    let value = Arc::<T>::new_uninit();
+    // `Arc::new_uninit` computes the size of the allocation when it runs.
+    let value = Arc::new(MaybeUninit::<T>::uninit());
     write(Arc::as_ptr(&value).cast_mut().cast::<T>());
     // SAFETY: the caller's promise.
     unsafe { value.assume_init() }
+}
+
+/// The value of a handle that is the only one: `Arc::get_mut` without the locked instruction by which that keeps weak
+/// handles away.
+///
+/// # Safety
+/// There must be no weak handles.
+#[inline(always)]
+pub(crate) unsafe fn sole<T>(handle: &mut Arc<T>) -> Option<&mut T> {
+    if Arc::strong_count(handle) != 1 {
+        return None;
+    }
+    // What others did with their handles happened before they let go of them.
+    std::sync::atomic::fence(std::sync::atomic::Ordering::Acquire);
+    // SAFETY: this is the only handle, and it is borrowed.
+    Some(unsafe { &mut *Arc::as_ptr(handle).cast_mut() })
 }
 
 /// Operations refuse such shapes before they get here. This is the last line of defence: with a length that has wrapped
@@ -152,7 +169,7 @@ impl Array {
     /// A new row-major array, the address of its elements, and their number. Not generic, so that there is one copy.
     #[inline(never)]
     fn uninit(shape: &[usize], dtype: DType) -> (Array, *mut u8, usize) {
-        let array = Arc::<Inner>::new_uninit();
+        let array = Arc::new(MaybeUninit::<Inner>::uninit());
         let place = Arc::as_ptr(&array).cast_mut().cast::<Inner>();
         // Everything is written where it stays: copying what was just written piece by piece would stall.
         // SAFETY: the allocation is new and nobody else has it; every field is written before it is read, and all are
@@ -275,11 +292,13 @@ impl Array {
         if !self.is_contiguous() {
             return None;
         }
-        let inner = Arc::get_mut(&mut self.0)?;
+        // SAFETY: nobody makes weak handles of arrays or buffers.
+        let inner = unsafe { sole(&mut self.0) }?;
         let offset = inner.storage.offset();
         let base = match &mut inner.storage {
             Storage::Inline(_, inline) => inline.0.as_mut_ptr().cast::<u8>(),
-            Storage::Shared(_, buffer) => Arc::get_mut(buffer)?.as_mut_ptr(),
+            // SAFETY: as above.
+            Storage::Shared(_, buffer) => unsafe { sole(buffer) }?.as_mut_ptr(),
         };
         // SAFETY: as in `as_slice`; the storage has no other owner.
         Some(unsafe { std::slice::from_raw_parts_mut(base.cast::<T>().wrapping_add(offset), inner.len) })

@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use super::extras::Extras;
 use super::noted::{self, Noted};
 use super::{Level, Traced, Tracer, bind, mode, walk};
-use crate::array::arc_in_place;
+use crate::array::{arc_in_place, sole};
 use crate::function::op::Cotangents;
 use crate::function::op::types;
 use crate::function::{Cotangent, OpRef, Outs, Saved};
@@ -91,6 +91,18 @@ impl Call {
     }
 }
 
+/// The call that a node is, if nobody else holds the node.
+fn owned_call(node: &mut Arc<Node>) -> Option<&mut Call> {
+    if !matches!(node.content, Content::Call(_)) {
+        return None;
+    }
+    // SAFETY: hooks hold weak handles, but only of leaves and noted calls.
+    match unsafe { sole(node) } {
+        Some(Node { content: Content::Call(call), .. }) => Some(call),
+        _ => None,
+    }
+}
+
 /// Takes all edges, and adds the nodes that nobody else holds to `unheld`.
 fn release(edges: &mut Edges, unheld: &mut SmallVec<[Arc<Node>; 8]>) {
     for edge in edges.iter_mut() {
@@ -115,10 +127,10 @@ impl Drop for Call {
         let mut stack: SmallVec<[Arc<Node>; 8]> = SmallVec::new();
         release(&mut self.edges, &mut stack);
         while let Some(mut node) = stack.pop() {
-            match Arc::get_mut(&mut node).map(|node| &mut node.content) {
-                Some(Content::Call(call)) => release(&mut call.edges, &mut stack),
-                Some(Content::Noted(noted)) => release(&mut noted.call.edges, &mut stack),
-                _ => {}
+            if let Some(call) = owned_call(&mut node) {
+                release(&mut call.edges, &mut stack);
+            } else if let Some(Node { content: Content::Noted(noted), .. }) = Arc::get_mut(&mut node) {
+                release(&mut noted.call.edges, &mut stack);
             }
         }
     }
@@ -170,13 +182,25 @@ pub(super) fn with_needs<R>(edges: &[Option<Edge>], f: impl FnOnce(&[bool]) -> R
     }
 }
 
-/// A new node for a call.
-fn record(level: &Level, op: &OpRef, saved: Saved, edges: Edges, output_types: Option<Box<[TensorType]>>) -> Arc<Node> {
+/// A new node for a call, with what it saved and its edges, which are taken.
+#[inline(always)]
+fn record(
+    level: &Level,
+    op: &OpRef,
+    saved: &mut Saved,
+    edges: &mut Edges,
+    output_types: Option<Box<[TensorType]>>,
+) -> Arc<Node> {
     // SAFETY: every field is initialised.
     unsafe {
         arc_in_place(|place: *mut Node| {
             (&raw mut (*place).sequence).write(level.next_sequence());
-            (&raw mut (*place).content).write(Content::Call(Call { op: op.clone(), saved, edges, output_types }));
+            (&raw mut (*place).content).write(Content::Call(Call {
+                op: op.clone(),
+                saved: std::mem::take(saved),
+                edges: std::mem::take(edges),
+                output_types,
+            }));
         })
     }
 }
@@ -211,14 +235,18 @@ pub(super) fn process(op: &OpRef, level: &Arc<Level>, inputs: &[&Tensor]) -> Res
     if !op.is_differentiable() {
         return results;
     }
-    let saved = with_needs(&edges, |needs| op.save(needs, &primals, outs))?;
+    let mut saved = with_needs(&edges, |needs| op.save(needs, &primals, outs));
+    let saved = match &mut saved {
+        Ok(saved) => saved,
+        Err(_) => return saved.map(|_| Outs::new()),
+    };
     if outs.len() == 1 {
         // Almost every operation has one output.
         if outs[0].dtype().is_float()
             && saved.non_differentiable.is_empty()
             && let Some(primal) = outs.pop()
         {
-            let node = record(level, op, saved, edges, None);
+            let node = record(level, op, saved, &mut edges, None);
             outs.push(wrap(level, primal, Edge { node, output: 0 }));
         }
         return results;
@@ -229,7 +257,7 @@ pub(super) fn process(op: &OpRef, level: &Arc<Level>, inputs: &[&Tensor]) -> Res
         return results;
     }
     let output_types = Some(types(outs));
-    let node = record(level, op, saved, edges, output_types);
+    let node = record(level, op, saved, &mut edges, output_types);
     for (k, out) in outs.iter_mut().enumerate() {
         if differentiable[k] {
             *out = wrap(level, out.clone(), Edge { node: node.clone(), output: k as u32 });
@@ -270,9 +298,9 @@ impl Pending {
                 Entry::Occupied(mut slot) => slot.get_mut().receive(output, grad),
             };
         }
-        let mut arrival = Arrival::new(node);
-        arrival.receive(output, grad)?;
-        self.near.insert(place.map_or(0, |k| k + 1), arrival);
+        let k = place.map_or(0, |k| k + 1);
+        self.near.insert(k, Arrival::new(node));
+        self.near[k].receive(output, grad)?;
         if self.near.len() > Pending::NEAR {
             let oldest = self.near.remove(0);
             self.far.insert(oldest.node.sequence, oldest);
@@ -331,9 +359,9 @@ pub(crate) fn backward(roots: Vec<(Edge, Tensor)>, inputs: usize) -> Result<Vec<
         };
         // Called in one place, so that the results stay where the rule writes them.
         let mut found = call.backward_from(&call.saved, grads);
-        let mut edges = match Arc::get_mut(&mut node) {
-            Some(Node { content: Content::Call(call), .. }) => std::mem::take(&mut call.edges),
-            _ => node.content.call().map(|call| call.edges.clone()).unwrap_or_default(),
+        let mut edges = match owned_call(&mut node) {
+            Some(call) => std::mem::take(&mut call.edges),
+            None => node.content.call().map(|call| call.edges.clone()).unwrap_or_default(),
         };
         drop(node);
         let grads = match &mut found {
