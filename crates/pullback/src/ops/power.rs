@@ -112,7 +112,7 @@ impl UnaryWith for Powi {
     }
     fn kernel(&self, x: &Array) -> Result<Array> {
         let n = self.0;
-        if !x.dtype().is_int() {
+        if x.dtype().is_differentiable() {
             return dispatch!(x.dtype(), "powi", float, T => Ok(math::powi::<T>(x, n)));
         }
         let n = u64::from(n.unsigned_abs());
@@ -198,7 +198,7 @@ impl Binary for Pow {
     // A path instead of a closure would not be inlined into the loop.
     #[allow(clippy::redundant_closure)]
     fn kernel(x: &Array, e: &Array, shape: &[usize]) -> Result<Array> {
-        if !x.dtype().is_int() {
+        if x.dtype().is_differentiable() {
             return dispatch!(x.dtype(), "pow", float, T => Ok(map::zip::<T, T, T>(x, e, shape,
                 #[inline(always)] |x, e| Float::powf(x, e))));
         }
