@@ -13,7 +13,7 @@ use crate::error::bail;
 use crate::function::op::{Batched, Cotangents, Op, State, Tangents};
 use crate::function::{Cotangent, OpRef, Outs, Saved, Tangent, VmapInfo};
 use crate::interp::{batch, bind, bind1};
-use crate::kernels::half::widened;
+use crate::kernels::half::{widened, widened_elementwise};
 use crate::kernels::map;
 use crate::kernels::math::Float;
 use crate::shape::Shape;
@@ -152,7 +152,7 @@ impl<K: UnaryWith> UnaryOp<K> {
 #[inline]
 pub(crate) fn unary<K: Unary>(x: &Tensor) -> Result<Tensor> {
     match x.array() {
-        Some(array) => Ok(widened([array], |[x]| K::kernel(x))?.into()),
+        Some(array) => Ok(widened_elementwise([array], array.shape(), |[x], _| K::kernel(x))?.into()),
         None => bind1(&OpRef::Static(Plain::<K>::OP), &[x]),
     }
 }
@@ -161,7 +161,7 @@ pub(crate) fn unary<K: Unary>(x: &Tensor) -> Result<Tensor> {
 #[inline]
 pub(crate) fn unary_with<K: UnaryWith>(op: &K, x: &Tensor) -> Result<Tensor> {
     match x.array() {
-        Some(array) => Ok(widened([array], |[x]| op.kernel(x))?.into()),
+        Some(array) => Ok(widened_elementwise([array], array.shape(), |[x], _| op.kernel(x))?.into()),
         None => bind1(&op.share(), &[x]),
     }
 }
@@ -180,7 +180,8 @@ impl<K: UnaryWith> Op for UnaryOp<K> {
     }
 
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
-        Ok(smallvec![widened([inputs[0].concrete()], |[x]| self.0.kernel(x))?.into()])
+        let x = inputs[0].concrete();
+        Ok(smallvec![widened_elementwise([x], x.shape(), |[x], _| self.0.kernel(x))?.into()])
     }
 
     fn save(&self, _: &[bool], inputs: &[&Tensor], outputs: &[Tensor]) -> Result<Saved> {
@@ -342,10 +343,10 @@ pub(crate) fn binary<K: Binary>(a: &Tensor, b: &Tensor) -> Result<Tensor> {
         return bind1(&OpRef::Static(BinaryOp::<K>::OP), &[a, b]);
     };
     if x.shape() == y.shape() {
-        return Ok(widened([x, y], |[x, y]| K::kernel(x, y, x.shape()))?.into());
+        return Ok(widened_elementwise([x, y], x.shape(), |[x, y], shape| K::kernel(x, y, shape))?.into());
     }
     let shape = broadcast_shape(K::NAME, a, b)?;
-    Ok(widened([x, y], |[x, y]| K::kernel(x, y, &shape))?.into())
+    Ok(widened_elementwise([x, y], &shape, |[x, y], shape| K::kernel(x, y, shape))?.into())
 }
 
 /// The shape that two operands broadcast to.

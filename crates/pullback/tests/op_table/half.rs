@@ -69,8 +69,7 @@ pub fn half(sample: &Sample) -> Outcome {
         let got = call(&inputs).map_err(|e| format!("as {dtype}: {e}"))?;
         near(&got, &want, out, 4.0 * rounding, largest).map_err(|e| format!("as {dtype}: {e}"))?;
 
-        let lanes: Vec<Tensor> =
-            inputs.iter().map(|t| stack(&[t, t], 0)).collect::<Result<_>>().map_err(text)?;
+        let lanes: Vec<Tensor> = inputs.iter().map(|t| stack(&[t, t], 0)).collect::<Result<_>>().map_err(text)?;
         let mapped = vmap(|x: &Vec<Tensor>| call(x))(&lanes).map_err(|e| format!("vmap as {dtype}: {e}"))?;
         for (m, g) in mapped.iter().zip(&got) {
             let lane = m.select(0, 1).map_err(text)?;
