@@ -307,7 +307,7 @@ pub(crate) trait Binary: Sized + Send + Sync + 'static {
 /// A [`Binary`] as an operation.
 pub(crate) struct BinaryOp<K>(PhantomData<K>);
 
-/// The shapes of the operands and the result, kept where they differ.
+/// The shapes of the operands and the result, kept where that of an operand that is differentiated differs.
 struct Shapes([Shape; 3]);
 
 impl<K: Binary> BinaryOp<K> {
@@ -335,15 +335,22 @@ impl<K: Binary> BinaryOp<K> {
 #[inline]
 pub(crate) fn binary<K: Binary>(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     let (Some(x), Some(y)) = (a.array(), b.array()) else {
-        if !same_shape(a.shape(), b.shape()) {
+        if !is_simple(a.shape(), b.shape()) {
             broadcast_shape(K::NAME, a, b)?;
         }
         return bind1(&OpRef::Static(BinaryOp::<K>::OP), &[a, b]);
     };
-    if same_shape(x.shape(), y.shape()) {
-        return Ok(K::kernel(x, y, x.shape())?.into());
+    if is_simple(x.shape(), y.shape()) {
+        let shape = if x.rank() == 0 { y.shape() } else { x.shape() };
+        return Ok(K::kernel(x, y, shape)?.into());
     }
     Ok(K::kernel(x, y, &broadcast_shape(K::NAME, a, b)?)?.into())
+}
+
+/// True for equal shapes, and where one is that of a number: the result has the shape of the other operand.
+#[inline(always)]
+fn is_simple(a: &[usize], b: &[usize]) -> bool {
+    same_shape(a, b) || a.is_empty() || b.is_empty()
 }
 
 /// The shape that two operands broadcast to.
@@ -378,9 +385,9 @@ impl<K: Binary> Op for BinaryOp<K> {
                 saved.tensors.push(t.clone());
             }
         }
-        let (a, b) = (inputs[0].shape(), inputs[1].shape());
-        if !same_shape(a, b) {
-            saved = saved.with_state(Shapes([a, b, outputs[0].shape()].map(Shape::from_slice)));
+        let (a, b, y) = (inputs[0].shape(), inputs[1].shape(), outputs[0].shape());
+        if needs[0] && !same_shape(a, y) || needs[1] && !same_shape(b, y) {
+            saved = saved.with_state(Shapes([a, b, y].map(Shape::from_slice)));
         }
         Ok(saved)
     }
