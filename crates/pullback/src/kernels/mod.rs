@@ -15,6 +15,7 @@ pub(crate) mod random;
 pub(crate) mod reduce;
 pub(crate) mod region;
 pub(crate) mod running;
+pub(crate) mod samplers;
 pub(crate) mod scan;
 pub(crate) mod search;
 pub(crate) mod simd;

@@ -6,6 +6,7 @@
 //! function. `sin`, `cos` and `tan` branch for huge arguments, so whole arrays go through [`sin`], [`cos`] and [`tan`].
 
 mod double;
+pub(crate) mod implicit;
 mod single;
 pub(crate) mod special;
 #[cfg(test)]
