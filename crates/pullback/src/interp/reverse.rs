@@ -214,7 +214,7 @@ pub(super) fn process(op: &OpRef, level: &Arc<Level>, inputs: &[&Tensor]) -> Res
     let saved = with_needs(&edges, |needs| op.save(needs, &primals, outs))?;
     if outs.len() == 1 {
         // Almost every operation has one output.
-        if outs[0].dtype().is_float()
+        if outs[0].dtype().is_differentiable()
             && saved.non_differentiable.is_empty()
             && let Some(primal) = outs.pop()
         {
@@ -223,8 +223,11 @@ pub(super) fn process(op: &OpRef, level: &Arc<Level>, inputs: &[&Tensor]) -> Res
         }
         return results;
     }
-    let differentiable: SmallVec<[bool; 4]> =
-        outs.iter().enumerate().map(|(k, o)| o.dtype().is_float() && !saved.non_differentiable.contains(&k)).collect();
+    let differentiable: SmallVec<[bool; 4]> = outs
+        .iter()
+        .enumerate()
+        .map(|(k, o)| o.dtype().is_differentiable() && !saved.non_differentiable.contains(&k))
+        .collect();
     if !differentiable.contains(&true) {
         return results;
     }

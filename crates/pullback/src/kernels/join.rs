@@ -1,10 +1,10 @@
 //! Several arrays as one.
 
 use super::copy::copy_into_strided;
-use super::strided::{Out, output};
+use super::strided::{Out, output_words};
 use crate::Result;
 use crate::array::Array;
-use crate::dtype::{Element, dispatch};
+use crate::dtype::{Word, any_word};
 use crate::shape::{Shape, contiguous_strides};
 use crate::tensor::checked_numel;
 
@@ -14,12 +14,12 @@ pub(crate) fn cat(parts: &[&Array], dim: usize) -> Result<Array> {
     // What does not fit is refused like any other size that is too large.
     shape[dim] = parts.iter().fold(0, |n, x| usize::saturating_add(n, x.shape()[dim]));
     checked_numel("cat", &shape)?;
-    dispatch!(parts[0].dtype(), "cat", all, T => Ok(joined::<T>(parts, dim, shape)))
+    Ok(any_word!(parts[0].dtype(), W => joined::<W>(parts, dim, shape)))
 }
 
-fn joined<T: Element>(parts: &[&Array], dim: usize, shape: Shape) -> Array {
+fn joined<W: Word>(parts: &[&Array], dim: usize, shape: Shape) -> Array {
     let strides = contiguous_strides(&shape);
-    let write = |out: Out<T>| {
+    let write = |out: Out<W>| {
         let mut start = 0;
         for x in parts {
             // SAFETY: the strides are those of the result, and the part from `start` on has room for `x`.
@@ -28,7 +28,7 @@ fn joined<T: Element>(parts: &[&Array], dim: usize, shape: Shape) -> Array {
         }
     };
     // SAFETY: the parts cover the result.
-    unsafe { output(shape, write) }
+    unsafe { output_words(shape, parts[0].dtype(), write) }
 }
 
 #[cfg(test)]

@@ -97,7 +97,7 @@ fn less(a: &Array, b: &Array, shape: &[usize]) -> Result<Array> {
 
 /// `x < y` for any element, of which `false` is below `true`.
 #[inline(always)]
-pub(super) fn below<T: Element>(x: T, y: T) -> bool {
+pub(super) fn below<T: Element + PartialOrd>(x: T, y: T) -> bool {
     x < y
 }
 

@@ -15,6 +15,7 @@ use crate::function::op::{Batched, Cotangents, Op, Tangents};
 use crate::function::{Cotangent, OpRef, Outs, Saved, Tangent, VmapInfo};
 use crate::interp::{batch, bind, bind1};
 use crate::kernels::classes;
+use crate::kernels::half::widened;
 use crate::shape::{Brackets, with_dim};
 use crate::{DType, ErrorKind, Result, Tensor};
 
@@ -242,7 +243,7 @@ impl Op for CrossEntropy {
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
         let (x, target) = (inputs[0].concrete(), inputs[1].concrete());
         let target = classes::check(self.op, target, x.shape()[x.rank() - 1], self.lanes)?;
-        Ok(smallvec![classes::cross_entropy(x, &target)?.into()])
+        Ok(smallvec![widened([x], |[x]| classes::cross_entropy(x, &target))?.into()])
     }
     fn save(&self, _: &[bool], inputs: &[&Tensor], _: &[Tensor]) -> Result<Saved> {
         Ok(Saved::tensors([inputs[0], inputs[1]]))
@@ -277,7 +278,7 @@ impl Op for SoftmaxLessTarget {
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
         let (x, target) = (inputs[0].concrete(), inputs[1].concrete());
         let target = classes::check("cross_entropy", target, x.shape()[x.rank() - 1], 0)?;
-        Ok(smallvec![classes::softmax_less_target(x, &target)?.into()])
+        Ok(smallvec![widened([x], |[x]| classes::softmax_less_target(x, &target))?.into()])
     }
     fn save(&self, _: &[bool], inputs: &[&Tensor], _: &[Tensor]) -> Result<Saved> {
         Ok(Saved::tensors([inputs[0]]))

@@ -161,11 +161,11 @@ impl Unary for ZeroForNan {
 
 fn nansum_over(x: &Tensor, over: Over) -> Result<Tensor> {
     let sum = |x: &Tensor| linear(Sum::<false>(over), x);
-    if x.dtype().is_float() { sum(&unary::<ZeroForNan>(x)?) } else { sum(x) }
+    if x.dtype().is_differentiable() { sum(&unary::<ZeroForNan>(x)?) } else { sum(x) }
 }
 
 fn nanmean_over(x: &Tensor, over: Over) -> Result<Tensor> {
-    if !x.dtype().is_float() {
+    if !x.dtype().is_differentiable() {
         return linear(Sum::<true>(over), &to_float(x)?);
     }
     let count = linear(Sum::<false>(over.clone()), &x.eq(x)?)?;

@@ -246,6 +246,7 @@ impl<const MEAN: bool> Linear for Sum<MEAN> {
 
 impl<const MEAN: bool> Linear for Repeat<MEAN> {
     const NAME: &'static str = if MEAN { "mean_backward" } else { "sum_backward" };
+    const COMPUTES: bool = MEAN;
     fn kernel(&self, x: &Array) -> Result<Array> {
         let mut y = reshaped(x, &self.over.kept(&self.shape));
         if MEAN {
