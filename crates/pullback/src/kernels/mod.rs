@@ -2,6 +2,7 @@
 
 pub(crate) mod cast;
 pub(crate) mod classes;
+pub(crate) mod complex;
 pub(crate) mod copy;
 pub(crate) mod gather;
 pub(crate) mod half;

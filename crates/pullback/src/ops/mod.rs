@@ -6,6 +6,7 @@ mod bins;
 mod cast;
 mod choose;
 mod compare;
+mod complex;
 mod diag;
 mod discrete;
 mod extremes;
@@ -37,6 +38,7 @@ pub(crate) mod structural;
 pub mod table;
 mod unary;
 
+pub use complex::{complex, polar};
 pub use join::{cat, stack};
 pub use loss::Reduction;
 pub use matmul::einsum;
@@ -50,6 +52,7 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     choose::OPS,
     compare::LOGIC,
     compare::OPS,
+    complex::OPS,
     diag::OPS,
     extremes::OPS,
     fill::OPS,

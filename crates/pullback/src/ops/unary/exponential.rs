@@ -3,10 +3,12 @@
 use std::f64::consts::{LN_2, LN_10};
 
 use super::{Facts, Smooth, constant, smooth};
-use crate::kernels::math::Float;
+use crate::kernels::complex::Function2;
+use crate::kernels::math::complex::divide;
+use crate::kernels::math::{Float, complex};
 use crate::ops::arith::{div_owned, mul_owned};
 use crate::ops::family::{Slope, slope};
-use crate::{Result, Tensor};
+use crate::{Complex64, Result, Tensor};
 
 smooth! { OPS;
     /// The exponential function, elementwise.
@@ -62,6 +64,7 @@ impl Facts for Exp {
 }
 
 impl Smooth for Exp {
+    const COMPLEX: Option<fn(Complex64) -> Complex64> = Some(complex::exp);
     const READS_INPUT: bool = false;
     const READS_OUTPUT: bool = true;
     #[inline(always)]
@@ -81,6 +84,7 @@ impl Facts for Exp2 {
 }
 
 impl Smooth for Exp2 {
+    const COMPLEX: Option<fn(Complex64) -> Complex64> = Some(complex::exp2);
     const READS_INPUT: bool = false;
     const READS_OUTPUT: bool = true;
     #[inline(always)]
@@ -94,6 +98,7 @@ impl Smooth for Exp2 {
 
 impl Slope for Exp2 {
     const NAME: &'static str = "exp2_backward";
+    const COMPLEX: Option<Function2> = Some(|d, y| d * y * LN_2);
     #[inline(always)]
     fn times<T: Float>(d: T, y: T) -> T {
         d * (y * T::from_f64(LN_2))
@@ -111,6 +116,7 @@ impl Facts for Expm1 {
 }
 
 impl Smooth for Expm1 {
+    const COMPLEX: Option<fn(Complex64) -> Complex64> = Some(complex::expm1);
     #[inline(always)]
     fn scalar<T: Float>(x: T) -> T {
         x.expm1()
@@ -129,6 +135,7 @@ impl Facts for Log {
 }
 
 impl Smooth for Log {
+    const COMPLEX: Option<fn(Complex64) -> Complex64> = Some(complex::log);
     #[inline(always)]
     fn scalar<T: Float>(x: T) -> T {
         x.log()
@@ -146,6 +153,7 @@ impl Facts for Log2 {
 }
 
 impl Smooth for Log2 {
+    const COMPLEX: Option<fn(Complex64) -> Complex64> = Some(complex::log2);
     #[inline(always)]
     fn scalar<T: Float>(x: T) -> T {
         x.log2()
@@ -157,6 +165,7 @@ impl Smooth for Log2 {
 
 impl Slope for Log2 {
     const NAME: &'static str = "log2_backward";
+    const COMPLEX: Option<Function2> = Some(|d, x| divide(d, x * LN_2));
     #[inline(always)]
     fn times<T: Float>(d: T, x: T) -> T {
         d / (x * T::from_f64(LN_2))
@@ -174,6 +183,7 @@ impl Facts for Log10 {
 }
 
 impl Smooth for Log10 {
+    const COMPLEX: Option<fn(Complex64) -> Complex64> = Some(complex::log10);
     #[inline(always)]
     fn scalar<T: Float>(x: T) -> T {
         x.log10()
@@ -185,6 +195,7 @@ impl Smooth for Log10 {
 
 impl Slope for Log10 {
     const NAME: &'static str = "log10_backward";
+    const COMPLEX: Option<Function2> = Some(|d, x| divide(d, x * LN_10));
     #[inline(always)]
     fn times<T: Float>(d: T, x: T) -> T {
         d / (x * T::from_f64(LN_10))
@@ -202,6 +213,7 @@ impl Facts for Log1p {
 }
 
 impl Smooth for Log1p {
+    const COMPLEX: Option<fn(Complex64) -> Complex64> = Some(complex::log1p);
     #[inline(always)]
     fn scalar<T: Float>(x: T) -> T {
         x.log1p()
@@ -213,6 +225,7 @@ impl Smooth for Log1p {
 
 impl Slope for Log1p {
     const NAME: &'static str = "log1p_backward";
+    const COMPLEX: Option<Function2> = Some(|d, x| divide(d, x + 1.0));
     #[inline(always)]
     fn times<T: Float>(d: T, x: T) -> T {
         d / (T::ONE + x)
@@ -230,6 +243,7 @@ impl Facts for Sqrt {
 }
 
 impl Smooth for Sqrt {
+    const COMPLEX: Option<fn(Complex64) -> Complex64> = Some(complex::sqrt);
     const READS_INPUT: bool = false;
     const READS_OUTPUT: bool = true;
     #[inline(always)]
@@ -243,6 +257,7 @@ impl Smooth for Sqrt {
 
 impl Slope for Sqrt {
     const NAME: &'static str = "sqrt_backward";
+    const COMPLEX: Option<Function2> = Some(|d, y| divide(d * 0.5, y));
     #[inline(always)]
     fn times<T: Float>(d: T, y: T) -> T {
         d * T::from_f64(0.5) / y
@@ -260,6 +275,7 @@ impl Facts for Rsqrt {
 }
 
 impl Smooth for Rsqrt {
+    const COMPLEX: Option<fn(Complex64) -> Complex64> = Some(complex::rsqrt);
     const READS_INPUT: bool = false;
     const READS_OUTPUT: bool = true;
     #[inline(always)]
@@ -273,6 +289,7 @@ impl Smooth for Rsqrt {
 
 impl Slope for Rsqrt {
     const NAME: &'static str = "rsqrt_backward";
+    const COMPLEX: Option<Function2> = Some(|d, y| d * y * y * y * -0.5);
     #[inline(always)]
     fn times<T: Float>(d: T, y: T) -> T {
         d * (T::from_f64(-0.5) * y * y * y)
@@ -320,6 +337,7 @@ impl Facts for Reciprocal {
 }
 
 impl Smooth for Reciprocal {
+    const COMPLEX: Option<fn(Complex64) -> Complex64> = Some(complex::reciprocal);
     const READS_INPUT: bool = false;
     const READS_OUTPUT: bool = true;
     #[inline(always)]
@@ -333,6 +351,7 @@ impl Smooth for Reciprocal {
 
 impl Slope for Reciprocal {
     const NAME: &'static str = "reciprocal_backward";
+    const COMPLEX: Option<Function2> = Some(|d, y| -(d * y * y));
     #[inline(always)]
     fn times<T: Float>(d: T, y: T) -> T {
         -(d * y * y)

@@ -13,7 +13,7 @@ use super::table::{Kink, Naive, Sample, sample_tensor};
 use crate::array::Array;
 use crate::kernels::map;
 use crate::kernels::math::Float;
-use crate::{Result, Tensor};
+use crate::{Complex64, Result, Tensor};
 
 /// How a function of one tensor is tested.
 trait Facts: 'static {
@@ -32,6 +32,8 @@ trait Facts: 'static {
 trait Smooth: Facts + Sized + Send + Sync {
     const READS_INPUT: bool = true;
     const READS_OUTPUT: bool = false;
+    /// The value of one complex element, if the function takes them.
+    const COMPLEX: Option<fn(Complex64) -> Complex64> = None;
 
     /// The value of one element.
     fn scalar<T: Float>(x: T) -> T;
@@ -151,6 +153,9 @@ macro_rules! smooth {
                 const READS_OUTPUT: bool = <$op as $crate::ops::unary::Smooth>::READS_OUTPUT;
                 #[inline]
                 fn kernel(x: &$crate::array::Array) -> $crate::Result<$crate::array::Array> {
+                    if let (Some(f), true) = (<$op as $crate::ops::unary::Smooth>::COMPLEX, x.dtype().is_complex()) {
+                        return Ok($crate::kernels::complex::map(x, &f));
+                    }
                     $crate::dtype::dispatch!(x.dtype(), stringify!($name), float, T =>
                         Ok(<$op as $crate::ops::unary::Smooth>::array::<T>(x)))
                 }

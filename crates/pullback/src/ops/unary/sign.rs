@@ -3,9 +3,10 @@
 use super::{Facts, by_dtype, constant};
 use crate::array::Array;
 use crate::dtype::{Element, dispatch};
-use crate::kernels::map;
-use crate::kernels::math::Float;
+use crate::kernels::math::{self, Float};
+use crate::kernels::{complex, map};
 use crate::ops::arith::Arithmetic;
+use crate::ops::complex::real_slope;
 use crate::ops::family::{Slope, Unary, slope};
 use crate::{Result, Tensor};
 
@@ -85,6 +86,9 @@ impl Unary for Neg {
     const READS_INPUT: bool = false;
     #[inline]
     fn kernel(x: &Array) -> Result<Array> {
+        if x.dtype().is_complex() {
+            return Ok(complex::map(x, &|z| -z));
+        }
         dispatch!(x.dtype(), "neg", number, T => Ok(map::map::<T, T>(x, #[inline(always)] |x| x.negative())))
     }
     fn derivative(d: &Tensor, _: &Tensor, _: &Tensor) -> Result<Tensor> {
@@ -102,11 +106,18 @@ impl Facts for Abs {
 
 impl Unary for Abs {
     const NAME: &'static str = "abs";
+    const HOLOMORPHIC: bool = false;
     #[inline]
     fn kernel(x: &Array) -> Result<Array> {
+        if x.dtype().is_complex() {
+            return Ok(complex::map_real(x, math::complex::abs));
+        }
         dispatch!(x.dtype(), "abs", number, T => Ok(map::map::<T, T>(x, #[inline(always)] |x| x.magnitude())))
     }
     fn derivative(d: &Tensor, x: &Tensor, _: &Tensor) -> Result<Tensor> {
+        if x.dtype().is_complex() {
+            return real_slope(d, &x.sgn()?);
+        }
         slope::<Abs>(d, x)
     }
 }
@@ -155,6 +166,9 @@ impl Unary for Square {
     const NAME: &'static str = "square";
     #[inline]
     fn kernel(x: &Array) -> Result<Array> {
+        if x.dtype().is_complex() {
+            return Ok(complex::map(x, &|z| z * z));
+        }
         dispatch!(x.dtype(), "square", number, T => Ok(map::map::<T, T>(x, #[inline(always)] |x| x.times(x))))
     }
     fn derivative(d: &Tensor, x: &Tensor, _: &Tensor) -> Result<Tensor> {
@@ -164,6 +178,7 @@ impl Unary for Square {
 
 impl Slope for Square {
     const NAME: &'static str = "square_backward";
+    const COMPLEX: Option<complex::Function2> = Some(|d, x| d * (x + x));
     #[inline(always)]
     fn times<T: Float>(d: T, x: T) -> T {
         d * (x + x)
