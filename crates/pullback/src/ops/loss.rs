@@ -6,7 +6,7 @@ use smallvec::smallvec;
 
 use super::arith::mul_owned;
 use super::discrete::{Discrete, discrete};
-use super::reduce::to_float;
+use super::reduce::to_real_float;
 use super::softmax::softmax_differential;
 use super::table::{ErrorSample, Naive, Sample, ops, sample_tensor};
 use crate::array::Array;
@@ -324,7 +324,7 @@ fn cross_entropy(x: &Tensor, target: &Tensor, reduction: Reduction) -> Result<Te
 
 /// The loss of every example.
 fn cross_entropies(op: &'static str, x: &Tensor, target: &Tensor) -> Result<Tensor> {
-    let x = to_float(x)?;
+    let x = to_real_float(op, x)?;
     if target.dtype().is_float() && target.shape() == x.shape() && x.rank() > 0 {
         return target.to_dtype(x.dtype())?.mul(x.log_softmax(-1)?)?.sum_dims(&[-1], false)?.neg();
     }
@@ -347,7 +347,7 @@ fn nll(x: &Tensor, target: &Tensor, reduction: Reduction) -> Result<Tensor> {
 /// The loss of every example.
 fn nlls(op: &'static str, x: &Tensor, target: &Tensor) -> Result<Tensor> {
     check_classes(op, x, target)?;
-    let x = to_float(x)?;
+    let x = to_real_float(op, x)?;
     let target = discrete(Classes { op, classes: x.shape()[x.rank() - 1], lanes: 0 }, target)?;
     let picked = x.gather(-1, &target.reshape_to(&with_dim(target.shape(), target.rank(), 1))?)?;
     picked.reshape_to(target.shape())?.neg()

@@ -115,7 +115,7 @@ impl UnaryWith for Powi {
         if x.dtype().is_complex() {
             return Ok(complex::map(x, &|z| math::complex::powi(z, n)));
         }
-        if !x.dtype().is_int() {
+        if x.dtype().is_differentiable() {
             return dispatch!(x.dtype(), "powi", float, T => Ok(math::powi::<T>(x, n)));
         }
         let n = u64::from(n.unsigned_abs());
@@ -208,7 +208,7 @@ impl Binary for Pow {
         if x.dtype().is_complex() {
             return Ok(complex::zip(x, e, shape, math::complex::pow));
         }
-        if !x.dtype().is_int() {
+        if x.dtype().is_differentiable() {
             return dispatch!(x.dtype(), "pow", float, T => Ok(map::zip::<T, T, T>(x, e, shape,
                 #[inline(always)] |x, e| Float::powf(x, e))));
         }

@@ -57,7 +57,7 @@ impl fmt::Debug for Tensor {
 }
 
 fn write_tensor(out: &mut String, t: &Tensor, precision: usize) {
-    let tracer = match &t.0 {
+    let tracer = match t.repr() {
         Repr::Array(array) => return write_array(out, array, precision),
         Repr::Tracer(tracer) => tracer,
     };
