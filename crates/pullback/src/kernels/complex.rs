@@ -29,9 +29,13 @@ pub(crate) fn from_pairs(x: &Array) -> Array {
 }
 
 /// A kernel that is linear with real coefficients, on both parts.
-pub(crate) fn by_parts(x: &Array, kernel: impl Fn(&Array) -> Result<Array>) -> Result<Array> {
-    let [re, im] = parts(x);
-    let (re, im) = (kernel(&re)?, kernel(&im)?);
+pub(crate) fn by_parts<const N: usize>(
+    inputs: [&Array; N],
+    kernel: impl Fn([&Array; N]) -> Result<Array>,
+) -> Result<Array> {
+    let parts = inputs.map(parts);
+    let part = |k: usize| kernel(std::array::from_fn(|i| &parts[i][k]));
+    let (re, im) = (part(0)?, part(1)?);
     join(&re, &im, re.shape())
 }
 

@@ -501,7 +501,7 @@ pub(crate) fn linear<K: Linear>(op: K, x: &Tensor) -> Result<Tensor> {
 #[inline]
 fn run_linear<K: Linear>(op: &K, x: &Array) -> Result<Array> {
     match K::COMPUTES {
-        true if K::BY_PARTS && x.dtype().is_complex() => complex::by_parts(x, |x| op.kernel(x)),
+        true if K::BY_PARTS && x.dtype().is_complex() => complex::by_parts([x], |[x]| op.kernel(x)),
         true => widened([x], |[x]| op.kernel(x)),
         false => op.kernel(x),
     }

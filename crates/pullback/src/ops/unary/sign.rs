@@ -87,7 +87,7 @@ impl Unary for Neg {
     #[inline]
     fn kernel(x: &Array) -> Result<Array> {
         if x.dtype().is_complex() {
-            return Ok(complex::map(x, &|z| -z));
+            return dispatch!(x.dtype(), "neg", complex, T => Ok(map::map::<T, T>(x, #[inline(always)] |z| -z)));
         }
         dispatch!(x.dtype(), "neg", number, T => Ok(map::map::<T, T>(x, #[inline(always)] |x| x.negative())))
     }
@@ -167,7 +167,7 @@ impl Unary for Square {
     #[inline]
     fn kernel(x: &Array) -> Result<Array> {
         if x.dtype().is_complex() {
-            return Ok(complex::map(x, &|z| z * z));
+            return dispatch!(x.dtype(), "square", complex, T => Ok(map::map::<T, T>(x, #[inline(always)] |z| z * z)));
         }
         dispatch!(x.dtype(), "square", number, T => Ok(map::map::<T, T>(x, #[inline(always)] |x| x.times(x))))
     }
