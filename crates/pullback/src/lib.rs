@@ -167,6 +167,8 @@ pub use function::{
 };
 pub use graph::capture;
 pub use kernels::threads::{num_threads, set_num_threads};
+#[cfg(feature = "fft")]
+pub use ops::fft;
 pub use ops::{Interpolation, Reduction, cat, complex, einsum, polar, stack};
 pub use shape::{Shape, TensorType};
 pub use tensor::{Ellipsis, IndexBound, IndexItem, Indices, NewAxis, Operand, Tensor, s};

@@ -2,7 +2,9 @@
 //!
 //! What is linear with real coefficients works on the parts; nothing is compiled for complex numbers to do so.
 
-use super::copy::contiguous;
+use std::mem::MaybeUninit;
+
+use super::copy::copy_into;
 use super::map;
 pub(crate) use super::math::complex::divide;
 use super::matmul::{Term, contract};
@@ -24,8 +26,21 @@ pub(crate) fn join(re: &Array, im: &Array, shape: &[usize]) -> Result<Array> {
 }
 
 /// A last dim of two reals as complex numbers: a view where the pairs lie in a row.
-pub(crate) fn from_pairs(x: &Array) -> Array {
-    x.as_complexes().or_else(|| contiguous(x).as_complexes()).expect("pairs of a contiguous array are complex numbers")
+pub(crate) fn from_pairs(x: &Array) -> Result<Array> {
+    if let Some(view) = x.as_complexes() {
+        return Ok(view);
+    }
+
+    let mut shape = x.to_shape();
+    shape.pop();
+    // Also of what lies in a row, but not at an even place.
+    // SAFETY: a complex number is its two parts in a row, all of which are written.
+    dispatch!(x.dtype(), "view_as_complex", float, T => Ok(unsafe {
+        Array::build::<Complex<T>>(&shape, |out| {
+            let parts = std::slice::from_raw_parts_mut(out.as_mut_ptr().cast::<MaybeUninit<T>>(), 2 * out.len());
+            copy_into(x, parts);
+        })
+    }))
 }
 
 /// A kernel that is linear with real coefficients, on both parts.

@@ -4,6 +4,8 @@ pub(crate) mod cast;
 pub(crate) mod classes;
 pub(crate) mod complex;
 pub(crate) mod copy;
+#[cfg(feature = "fft")]
+pub(crate) mod fft;
 pub(crate) mod gather;
 pub(crate) mod half;
 pub(crate) mod join;

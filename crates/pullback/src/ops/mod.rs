@@ -11,6 +11,8 @@ mod diag;
 mod discrete;
 mod extremes;
 pub(crate) mod family;
+#[cfg(feature = "fft")]
+pub mod fft;
 mod fill;
 mod index;
 mod join;
@@ -55,6 +57,8 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     complex::OPS,
     diag::OPS,
     extremes::OPS,
+    #[cfg(feature = "fft")]
+    fft::OPS,
     fill::OPS,
     index::elements::OPS,
     index::slices::OPS,
