@@ -193,7 +193,7 @@ division_for! {
     f32: |a, b| a / b;
     f64: |a, b| a / b;
     Complex32: |a, b| complex::narrow(complex::divide(complex::wide(a), complex::wide(b)));
-    Complex64: |a, b| complex::divide(a, b);
+    Complex64: complex::divide;
 }
 
 arithmetic! {
