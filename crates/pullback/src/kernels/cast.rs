@@ -1,5 +1,6 @@
 //! Conversions between dtypes, and arrays made from nothing.
 
+use super::half::{bf16_of_f32, f16_of_f32, f32_of_bf16, f32_of_f16};
 use super::map::map;
 use crate::DType;
 use crate::array::Array;
@@ -20,23 +21,23 @@ pub(crate) fn cast(x: &Array, to: DType) -> Array {
         (F16, F32) => map(
             x,
             #[inline(always)]
-            |v: f16| v.to_f32(),
+            |v: f16| f32_of_f16(v),
         ),
         (BF16, F32) => map(
             x,
             #[inline(always)]
-            |v: bf16| v.to_f32(),
+            |v: bf16| f32_of_bf16(v),
         ),
         (F16 | BF16, to) => cast(&cast(x, F32), to),
         (F32, F16) => map(
             x,
             #[inline(always)]
-            |v: f32| f16::from_f32(v),
+            |v: f32| f16_of_f32(v),
         ),
         (F32, BF16) => map(
             x,
             #[inline(always)]
-            |v: f32| bf16::from_f32(v),
+            |v: f32| bf16_of_f32(v),
         ),
         (F64, F16) => map(
             x,

@@ -13,10 +13,10 @@ use crate::error::bail;
 use crate::function::op::{Batched, Cotangents, Op, State, Tangents};
 use crate::function::{Cotangent, OpRef, Outs, Saved, Tangent, VmapInfo};
 use crate::interp::{batch, bind, bind1};
-use crate::kernels::half::widened;
+use crate::kernels::half::{widened, widened_elementwise};
 use crate::kernels::math::Float;
 use crate::kernels::{complex, map};
-use crate::shape::Shape;
+use crate::shape::{Shape, same_shape};
 use crate::{Error, ErrorKind, Result, Tensor};
 
 /// The batching rule of an elementwise operation, whose inputs broadcast: the lanes become one more dimension.
@@ -164,7 +164,7 @@ pub(in crate::ops) fn adjoint(holomorphic: bool, g: &Tensor, f: impl Fn(&Tensor)
 #[inline]
 pub(crate) fn unary<K: Unary>(x: &Tensor) -> Result<Tensor> {
     match x.array() {
-        Some(array) => Ok(widened([array], |[x]| K::kernel(x))?.into()),
+        Some(array) => Ok(widened_elementwise([array], array.shape(), |[x], _| K::kernel(x))?.into()),
         None => bind1(&OpRef::Static(Plain::<K>::OP), &[x]),
     }
 }
@@ -173,7 +173,7 @@ pub(crate) fn unary<K: Unary>(x: &Tensor) -> Result<Tensor> {
 #[inline]
 pub(crate) fn unary_with<K: UnaryWith>(op: &K, x: &Tensor) -> Result<Tensor> {
     match x.array() {
-        Some(array) => Ok(widened([array], |[x]| op.kernel(x))?.into()),
+        Some(array) => Ok(widened_elementwise([array], array.shape(), |[x], _| op.kernel(x))?.into()),
         None => bind1(&op.share(), &[x]),
     }
 }
@@ -192,7 +192,8 @@ impl<K: UnaryWith> Op for UnaryOp<K> {
     }
 
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
-        Ok(smallvec![widened([inputs[0].concrete()], |[x]| self.0.kernel(x))?.into()])
+        let x = inputs[0].concrete();
+        Ok(smallvec![widened_elementwise([x], x.shape(), |[x], _| self.0.kernel(x))?.into()])
     }
 
     fn save(&self, _: &[bool], inputs: &[&Tensor], outputs: &[Tensor]) -> Result<Saved> {
@@ -326,7 +327,7 @@ pub(crate) trait Binary: Sized + Send + Sync + 'static {
 /// A [`Binary`] as an operation.
 pub(crate) struct BinaryOp<K>(PhantomData<K>);
 
-/// The shapes of the operands and the result, kept where they differ.
+/// The shapes of the operands and the result, kept where that of an operand that is differentiated differs.
 struct Shapes([Shape; 3]);
 
 impl<K: Binary> BinaryOp<K> {
@@ -354,16 +355,23 @@ impl<K: Binary> BinaryOp<K> {
 #[inline]
 pub(crate) fn binary<K: Binary>(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     let (Some(x), Some(y)) = (a.array(), b.array()) else {
-        if a.shape() != b.shape() {
+        if !is_simple(a.shape(), b.shape()) {
             broadcast_shape(K::NAME, a, b)?;
         }
         return bind1(&OpRef::Static(BinaryOp::<K>::OP), &[a, b]);
     };
-    if x.shape() == y.shape() {
-        return Ok(widened([x, y], |[x, y]| K::kernel(x, y, x.shape()))?.into());
+    if is_simple(x.shape(), y.shape()) {
+        let shape = if x.rank() == 0 { y.shape() } else { x.shape() };
+        return Ok(widened_elementwise([x, y], shape, |[x, y], shape| K::kernel(x, y, shape))?.into());
     }
     let shape = broadcast_shape(K::NAME, a, b)?;
-    Ok(widened([x, y], |[x, y]| K::kernel(x, y, &shape))?.into())
+    Ok(widened_elementwise([x, y], &shape, |[x, y], shape| K::kernel(x, y, shape))?.into())
+}
+
+/// True for equal shapes, and where one is that of a number: the result has the shape of the other operand.
+#[inline(always)]
+fn is_simple(a: &[usize], b: &[usize]) -> bool {
+    same_shape(a, b) || a.is_empty() || b.is_empty()
 }
 
 /// The shape that two operands broadcast to.
@@ -398,9 +406,9 @@ impl<K: Binary> Op for BinaryOp<K> {
                 saved.tensors.push(t.clone());
             }
         }
-        let (a, b) = (inputs[0].shape(), inputs[1].shape());
-        if a != b {
-            saved = saved.with_state(Shapes([a, b, outputs[0].shape()].map(Shape::from_slice)));
+        let (a, b, y) = (inputs[0].shape(), inputs[1].shape(), outputs[0].shape());
+        if needs[0] && !same_shape(a, y) || needs[1] && !same_shape(b, y) {
+            saved = saved.with_state(Shapes([a, b, y].map(Shape::from_slice)));
         }
         Ok(saved)
     }

@@ -6,13 +6,14 @@ use pullback::testing::properties;
 use pullback::testing::table::{Naive, OpInfo, Sample};
 use pullback::{DType, Error, ErrorKind, Tensor, grad, jvp, stack, vjp, vmap};
 
+use super::half::half;
 use super::run::guarded;
 
 type Outcome = Result<(), String>;
 
 /// Checks of one sample.
 pub const SAMPLE_CHECKS: &[(&str, fn(&Sample) -> Outcome)] =
-    &[("values", values), ("values_are_finite", values_are_finite), ("integers", integers)];
+    &[("values", values), ("values_are_finite", values_are_finite), ("integers", integers), ("half", half)];
 
 /// Checks of a whole row.
 pub const ROW_CHECKS: &[(&str, fn(&OpInfo) -> Outcome)] =
