@@ -1,6 +1,7 @@
 //! Complex arithmetic: values against plain Rust, derivatives against differences of the parts, and the convention.
 
 use pullback::autograd;
+use pullback::testing::{gradcheck, gradgradcheck};
 use pullback::{
     Complex, Complex32, Complex64, DType, ErrorKind, Result, Tensor, capture, complex, einsum, grad, jvp, polar, vjp,
     vmap,
@@ -88,6 +89,7 @@ fn functions() -> Vec<(&'static str, Call)> {
         ("pow", |x| x.pow(other())),
         ("power of", |x| other().pow(x)),
         ("real base", |x| real().abs()?.pow(x)),
+        ("real exponent", |x| x.pow(real())),
         ("add", |x| x.add(other())),
         ("sub", |x| other().sub(x)),
         ("mul", |x| x.mul(other())),
@@ -295,4 +297,21 @@ fn what_needs_an_order_or_a_real_number_is_refused() {
     }
     let e = grad(Tensor::sum)(&a).unwrap_err();
     assert!(e.to_string().contains("must return a real scalar, got c128[]"), "{e}");
+}
+
+#[test]
+fn gradcheck_takes_complex_inputs_and_notices_a_missing_conjugate() -> Result<()> {
+    let x = (Tensor::from(points(3, 0.0)), Tensor::from([0.5, 1.5, -1.0]));
+    let f = |(z, r): &(Tensor, Tensor)| z.mul(r)?.exp()?.div(z);
+    gradcheck(f, &x)?.into_result()?;
+    gradgradcheck(f, &x)?.into_result()?;
+    // The transpose of the multiplication by a number is not that by the same number.
+    let wrong = pullback::custom_vjp(
+        |z: &Tensor| z.square(),
+        |z: &Tensor| Ok((z.square()?, z.clone())),
+        |z: &Tensor, g| g.map(|g| g.mul(z)?.mul(2.0)),
+    );
+    let report = gradcheck(wrong, &x.0)?;
+    assert!(report.failures().any(|p| p == "vjp_matches_differences"), "{report}");
+    Ok(())
 }

@@ -20,7 +20,7 @@ ops! { OPS;
     /// The result has the shape of the tensor.
     ///
     /// # Dtypes
-    /// Floats and integers, which stay what they are; integers wrap on overflow. Bools become `i64`.
+    /// Numbers, which stay what they are; integers wrap on overflow. Bools become `i64`.
     ///
     /// # Derivative
     /// `n·x^(n-1)`, exact at 0 to every order. The power 0 is 1 everywhere and its derivative 0.
@@ -36,13 +36,14 @@ ops! { OPS;
     /// ```
     fn powi(&self, n: i32) -> Result<Tensor> = powi { samples: powi_samples, errors: powi_errors, kinks: powi_kinks };
 
-    /// The elements to a power that need not be whole; NaN for negative elements unless it is.
+    /// The elements to a power that need not be whole; NaN for negative elements unless it is. Complex numbers have the
+    /// principal value.
     ///
     /// # Shapes
     /// The result has the shape of the tensor.
     ///
     /// # Dtypes
-    /// Floats; integers and bools become `f32`.
+    /// Floats and complex numbers; integers and bools become `f32`.
     ///
     /// # Derivative
     /// `p·x^(p-1)`, exact at 0 to every order if `p` is whole. The power 0 is 1 everywhere and its derivative 0.
@@ -61,7 +62,7 @@ ops! { OPS;
     /// Both operands broadcast against each other.
     ///
     /// # Dtypes
-    /// Floats and integers, promoted by the table of [`DType`]. Powers of integers by integers are integers, and wrap
+    /// Numbers, promoted by the table of [`DType`]; complex ones have the principal value. Powers of integers by integers are integers, and wrap
     /// on overflow. A tensor of bools to the power of `true` or `false` becomes `i64`.
     ///
     /// # Derivative

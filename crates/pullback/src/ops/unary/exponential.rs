@@ -12,39 +12,39 @@ use crate::{Complex64, Result, Tensor};
 
 smooth! { OPS;
     /// The exponential function, elementwise.
-    exp = Exp, derivative "Itself.",
+    exp = Exp + complex, derivative "Itself.",
         example "assert_eq!(Tensor::from([0.0, f64::NEG_INFINITY]).exp()?.to_vec::<f64>()?, [1.0, 0.0]);";
 
     /// Two to the power of each element.
-    exp2 = Exp2, derivative "`ln(2)·exp2(x)`.",
+    exp2 = Exp2 + complex, derivative "`ln(2)·exp2(x)`.",
         example "assert_eq!(Tensor::from([3.0, -1.0]).exp2()?.to_vec::<f64>()?, [8.0, 0.5]);";
 
     /// `exp(x) - 1`, elementwise, exact also for small `x`.
-    expm1 = Expm1, derivative "`exp(x)`.",
+    expm1 = Expm1 + complex, derivative "`exp(x)`.",
         example "assert_eq!(Tensor::from(1e-20).expm1()?.item::<f64>()?, 1e-20);";
 
     /// The natural logarithm, elementwise; NaN below 0.
-    log = Log, derivative "`1/x`.",
+    log = Log + complex, derivative "`1/x`.",
         example "assert_eq!(Tensor::from([1.0, 0.0]).log()?.to_vec::<f64>()?, [0.0, f64::NEG_INFINITY]);";
 
     /// The logarithm to base 2, elementwise; NaN below 0.
-    log2 = Log2, derivative "`1/(ln(2)·x)`.",
+    log2 = Log2 + complex, derivative "`1/(ln(2)·x)`.",
         example "assert_eq!(Tensor::from([8.0, 0.5]).log2()?.to_vec::<f64>()?, [3.0, -1.0]);";
 
     /// The logarithm to base 10, elementwise; NaN below 0.
-    log10 = Log10, derivative "`1/(ln(10)·x)`.",
+    log10 = Log10 + complex, derivative "`1/(ln(10)·x)`.",
         example "assert_eq!(Tensor::from([1.0, 0.0]).log10()?.to_vec::<f64>()?, [0.0, f64::NEG_INFINITY]);";
 
     /// `log(1 + x)`, elementwise, exact also for small `x`.
-    log1p = Log1p, derivative "`1/(1 + x)`.",
+    log1p = Log1p + complex, derivative "`1/(1 + x)`.",
         example "assert_eq!(Tensor::from(1e-20).log1p()?.item::<f64>()?, 1e-20);";
 
     /// The square root, elementwise; NaN below 0.
-    sqrt = Sqrt, derivative "`1/(2·sqrt(x))`, which is infinite at 0.",
+    sqrt = Sqrt + complex, derivative "`1/(2·sqrt(x))`, which is infinite at 0.",
         example "assert_eq!(Tensor::from([9.0, 2.25]).sqrt()?.to_vec::<f64>()?, [3.0, 1.5]);";
 
     /// One over the square root, elementwise; NaN below 0.
-    rsqrt = Rsqrt, derivative "`-rsqrt(x)³/2`.",
+    rsqrt = Rsqrt + complex, derivative "`-rsqrt(x)³/2`.",
         example "assert_eq!(Tensor::from([4.0, 0.25]).rsqrt()?.to_vec::<f64>()?, [0.5, 2.0]);";
 
     /// The cube root, elementwise, also of negative numbers.
@@ -52,7 +52,7 @@ smooth! { OPS;
         example "assert_eq!(Tensor::from([0.0, 1.0, -1.0]).cbrt()?.to_vec::<f64>()?, [0.0, 1.0, -1.0]);";
 
     /// One over each element.
-    reciprocal = Reciprocal, derivative "`-1/x²`.",
+    reciprocal = Reciprocal + complex, derivative "`-1/x²`.",
         example "assert_eq!(Tensor::from([4.0, -0.5]).reciprocal()?.to_vec::<f64>()?, [0.25, -2.0]);";
 }
 

@@ -142,7 +142,12 @@ use unary_doc;
 /// becomes `struct Sin;`, `impl Unary for Sin`, `impl Tensor { pub fn sin(&self) -> Result<Tensor> }` with the sections
 /// of its documentation, and an entry of `OPS`.
 macro_rules! smooth {
-    ($table:ident; $($(#[doc = $doc:literal])* $name:ident = $op:ident,
+    (@dtypes) => { "Floats; integers and bools become `f32`." };
+    (@dtypes complex) => {
+        "Floats and complex numbers; integers and bools become `f32`. Of complex numbers it is the principal value, and on its \
+        cuts that of the side which the sign of zero says."
+    };
+    ($table:ident; $($(#[doc = $doc:literal])* $name:ident = $op:ident $(+ $complex:ident)?,
         derivative $derivative:literal, example $example:literal;)*) => {
         $(
             struct $op;
@@ -170,7 +175,7 @@ macro_rules! smooth {
 
             impl $crate::Tensor {
                 $(#[doc = $doc])*
-                #[doc = $crate::ops::unary::unary_doc!("Floats; integers and bools become `f32`.", $derivative, $example)]
+                #[doc = $crate::ops::unary::unary_doc!($crate::ops::unary::smooth!(@dtypes $($complex)?), $derivative, $example)]
                 #[inline]
                 pub fn $name(&self) -> $crate::Result<$crate::Tensor> {
                     let dtype = self.dtype();
@@ -184,8 +189,8 @@ macro_rules! smooth {
         )*
         pub(in crate::ops) static $table: &[$crate::ops::table::OpInfo] = &[$($crate::ops::table::OpInfo {
             name: stringify!($name),
-            doc: concat!($($doc, "\n",)* $crate::ops::unary::unary_doc!("Floats; integers and bools become `f32`.",
-                $derivative, $example)),
+            doc: concat!($($doc, "\n",)* $crate::ops::unary::unary_doc!(
+                $crate::ops::unary::smooth!(@dtypes $($complex)?), $derivative, $example)),
             signature: "",
             samples: || $crate::ops::unary::samples::<$op>($crate::Tensor::$name),
             errors: Vec::new,

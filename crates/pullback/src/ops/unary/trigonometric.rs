@@ -14,51 +14,51 @@ use crate::{Complex64, Result, Tensor};
 
 smooth! { OPS;
     /// The sine, elementwise, of an angle in radians.
-    sin = Sin, derivative "`cos(x)`.",
+    sin = Sin + complex, derivative "`cos(x)`.",
         example "assert_eq!(Tensor::from(0.0).sin()?.item::<f64>()?, 0.0);";
 
     /// The cosine, elementwise, of an angle in radians.
-    cos = Cos, derivative "`-sin(x)`.",
+    cos = Cos + complex, derivative "`-sin(x)`.",
         example "assert_eq!(Tensor::from(0.0).cos()?.item::<f64>()?, 1.0);";
 
     /// The tangent, elementwise, of an angle in radians.
-    tan = Tan, derivative "`1 + tan(x)²`.",
+    tan = Tan + complex, derivative "`1 + tan(x)²`.",
         example "assert_eq!(Tensor::from(0.0).tan()?.item::<f64>()?, 0.0);";
 
     /// The angle in radians, from `-π/2` to `π/2`, whose sine each element is; NaN outside `-1..=1`.
-    asin = Asin, derivative "`1/sqrt(1 - x²)`, which is infinite at 1 and -1.",
+    asin = Asin + complex, derivative "`1/sqrt(1 - x²)`, which is infinite at 1 and -1.",
         example "assert_eq!(Tensor::from(0.0).asin()?.item::<f64>()?, 0.0);";
 
     /// The angle in radians, from `0` to `π`, whose cosine each element is; NaN outside `-1..=1`.
-    acos = Acos, derivative "`-1/sqrt(1 - x²)`, which is infinite at 1 and -1.",
+    acos = Acos + complex, derivative "`-1/sqrt(1 - x²)`, which is infinite at 1 and -1.",
         example "assert_eq!(Tensor::from(1.0).acos()?.item::<f64>()?, 0.0);";
 
     /// The angle in radians, from `-π/2` to `π/2`, whose tangent each element is.
-    atan = Atan, derivative "`1/(1 + x²)`.",
+    atan = Atan + complex, derivative "`1/(1 + x²)`.",
         example "assert_eq!(Tensor::from(0.0).atan()?.item::<f64>()?, 0.0);";
 
     /// The hyperbolic sine, elementwise.
-    sinh = Sinh, derivative "`cosh(x)`.",
+    sinh = Sinh + complex, derivative "`cosh(x)`.",
         example "assert_eq!(Tensor::from(0.0).sinh()?.item::<f64>()?, 0.0);";
 
     /// The hyperbolic cosine, elementwise.
-    cosh = Cosh, derivative "`sinh(x)`.",
+    cosh = Cosh + complex, derivative "`sinh(x)`.",
         example "assert_eq!(Tensor::from(0.0).cosh()?.item::<f64>()?, 1.0);";
 
     /// The hyperbolic tangent, elementwise.
-    tanh = Tanh, derivative "`1 - tanh(x)²`.",
+    tanh = Tanh + complex, derivative "`1 - tanh(x)²`.",
         example "assert_eq!(Tensor::from([0.0, 100.0]).tanh()?.to_vec::<f64>()?, [0.0, 1.0]);";
 
     /// The number whose hyperbolic sine each element is.
-    asinh = Asinh, derivative "`1/sqrt(x² + 1)`.",
+    asinh = Asinh + complex, derivative "`1/sqrt(x² + 1)`.",
         example "assert_eq!(Tensor::from(0.0).asinh()?.item::<f64>()?, 0.0);";
 
     /// The number, not negative, whose hyperbolic cosine each element is; NaN below 1.
-    acosh = Acosh, derivative "`1/sqrt(x² - 1)`, which is infinite at 1; NaN below 1, also below -1.",
+    acosh = Acosh + complex, derivative "`1/sqrt(x² - 1)`, which is infinite at 1; NaN below 1, also below -1.",
         example "assert_eq!(Tensor::from(1.0).acosh()?.item::<f64>()?, 0.0);";
 
     /// The number whose hyperbolic tangent each element is; NaN outside `-1..=1`.
-    atanh = Atanh, derivative "`1/(1 - x²)`, which is infinite at 1 and -1.",
+    atanh = Atanh + complex, derivative "`1/(1 - x²)`, which is infinite at 1 and -1.",
         example "assert_eq!(Tensor::from([0.0, 1.0]).atanh()?.to_vec::<f64>()?, [0.0, f64::INFINITY]);";
 
     /// `sin(πx)/(πx)`, elementwise, 1 at 0; exactly 0 at the other whole numbers and at infinity.
