@@ -2,7 +2,10 @@
 
 pub(crate) mod cast;
 pub(crate) mod classes;
+pub(crate) mod complex;
 pub(crate) mod copy;
+#[cfg(feature = "fft")]
+pub(crate) mod fft;
 pub(crate) mod gather;
 pub(crate) mod half;
 pub(crate) mod join;
@@ -16,6 +19,7 @@ pub(crate) mod random;
 pub(crate) mod reduce;
 pub(crate) mod region;
 pub(crate) mod running;
+pub(crate) mod samplers;
 pub(crate) mod scan;
 pub(crate) mod search;
 pub(crate) mod simd;

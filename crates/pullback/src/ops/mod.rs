@@ -6,10 +6,13 @@ mod bins;
 mod cast;
 mod choose;
 mod compare;
+mod complex;
 mod diag;
 mod discrete;
 mod extremes;
 pub(crate) mod family;
+#[cfg(feature = "fft")]
+pub mod fft;
 mod fill;
 mod index;
 mod join;
@@ -37,6 +40,7 @@ pub(crate) mod structural;
 pub mod table;
 mod unary;
 
+pub use complex::{complex, polar};
 pub use join::{cat, stack};
 pub use loss::Reduction;
 pub use matmul::einsum;
@@ -50,8 +54,11 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     choose::OPS,
     compare::LOGIC,
     compare::OPS,
+    complex::OPS,
     diag::OPS,
     extremes::OPS,
+    #[cfg(feature = "fft")]
+    fft::OPS,
     fill::OPS,
     index::elements::OPS,
     index::slices::OPS,

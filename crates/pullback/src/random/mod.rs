@@ -49,14 +49,21 @@
 //! [`capture`](crate::capture) writes a draw down as an operation. Each call of the graph repeats it: from a key with the same
 //! numbers, from a generator with the next ones.
 //!
-//! Draws have no derivative with respect to anything; scale and shift them to make that of a parameter
-//! (`mean + std * key.normal(…)`).
+//! # Derivatives
+//!
+//! Numbers of a fixed distribution have no derivative with respect to anything; scale and shift them to make that of a
+//! parameter (`mean + std * key.normal(…)`). Distributions that take real parameters are differentiated by these, with the
+//! randomness held fixed, and those of whole numbers are not.
 //!
 //! # Source
 //! Philox4x32-10: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011. Splitting keys
 //! follows JAX.
 
+mod continuous;
+mod discrete;
 mod draw;
+mod gamma;
+mod parameters;
 
 use std::cell::Cell;
 use std::sync::atomic::AtomicU64;
@@ -199,13 +206,13 @@ impl From<Key> for Generator {
 /// numbers come from the function of the same name below.
 macro_rules! draws {
     ($($(#[doc = $doc:literal])* fn $name:ident($($arg:ident: $ty:ty),*);)*) => {
-        impl Key { $(
+        impl $crate::random::Key { $(
             $(#[doc = $doc])*
             pub fn $name(self, $($arg: $ty),*) -> Result<Tensor> {
                 $name(Source::Key(self), $($arg),*)
             }
         )* }
-        impl Generator { $(
+        impl $crate::random::Generator { $(
             #[doc = concat!("[`Key::", stringify!($name), "`] with the next key.")]
             ///
             /// # Errors
@@ -216,6 +223,7 @@ macro_rules! draws {
         )* }
     };
 }
+use draws;
 
 draws! {
     /// Numbers uniform in [0, 1): multiples of 2⁻¹¹ for `f16`, of 2⁻⁸ for `bf16`, of 2⁻²⁴ for `f32`, of
@@ -273,19 +281,6 @@ draws! {
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn randint(low: i64, high: i64, shape: &[usize], dtype: DType);
-
-    /// Bools that are true with probability `p`, to the nearest multiple of 2⁻³².
-    ///
-    /// # Errors
-    /// `Value` unless `p` lies in [0, 1]; `Randomness` under a `vmap` that forbids it; `Shape` if the size overflows.
-    ///
-    /// # Example
-    /// ```
-    /// use pullback::random::Key;
-    /// assert_eq!(Key::new(1).bernoulli(1.0, &[2])?.to_vec::<bool>()?, [true, true]);
-    /// # Ok::<(), pullback::Error>(())
-    /// ```
-    fn bernoulli(p: f64, shape: &[usize]);
 
     /// The numbers `0..n` in random order, as `i64`; every order is equally likely.
     ///
@@ -371,11 +366,6 @@ fn check_probability(op: &str, p: f64) -> Result<()> {
         bail!(Value, "{op}: expected a probability from 0 to 1, got {p}");
     }
     Ok(())
-}
-
-fn bernoulli(from: Source, p: f64, shape: &[usize]) -> Result<Tensor> {
-    check_probability("bernoulli", p)?;
-    draw("bernoulli", Kind::Bernoulli(p), shape, from)
 }
 
 fn permutation(from: Source, n: usize) -> Result<Tensor> {
