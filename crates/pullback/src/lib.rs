@@ -147,7 +147,10 @@ mod dtype;
 mod error;
 pub mod function;
 pub mod graph;
+#[cfg(any(feature = "faer", feature = "nalgebra", feature = "ndarray", feature = "serde"))]
+mod interop;
 mod interp;
+pub mod io;
 mod kernels;
 mod ops;
 pub mod random;

@@ -10,7 +10,7 @@ use crate::kernels::copy::{self, any_dtype};
 use crate::{DType, Result, error::bail};
 
 /// The elements in row-major order.
-fn elements<T: Element>(array: &Array) -> Vec<T> {
+pub(crate) fn elements<T: Element>(array: &Array) -> Vec<T> {
     if let Some(slice) = array.as_slice::<T>() {
         return slice.to_vec();
     }
@@ -134,7 +134,7 @@ impl Tensor {
         Ok(in_f64(a).into_iter().zip(in_f64(b)).all(close))
     }
 
-    fn check_element<T: Element>(&self, op: &str) -> Result<()> {
+    pub(crate) fn check_element<T: Element>(&self, op: &str) -> Result<()> {
         let got = self.dtype();
         if got != T::DTYPE {
             let want = T::DTYPE;
