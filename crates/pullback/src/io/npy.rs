@@ -203,11 +203,19 @@ impl Header {
                 _ => false,
             };
             if !new {
-                bail!(Io, "expected the keys `descr`, `fortran_order` and `shape` in the header, got {:?}", shortened(bytes));
+                bail!(
+                    Io,
+                    "expected the keys `descr`, `fortran_order` and `shape` in the header, got {:?}",
+                    shortened(bytes)
+                );
             }
         }
         let (Some(descr), Some(fortran_order), Some(shape)) = (descr, fortran_order, shape) else {
-            bail!(Io, "expected the keys `descr`, `fortran_order` and `shape` in the header, got {:?}", shortened(bytes));
+            bail!(
+                Io,
+                "expected the keys `descr`, `fortran_order` and `shape` in the header, got {:?}",
+                shortened(bytes)
+            );
         };
         let (order, kind) = descr.split_at_checked(1).unwrap_or(("", descr));
         let dtype = DType::ALL.into_iter().find(|&d| code(d) == Some(kind));

@@ -143,5 +143,6 @@ pub(crate) fn create(path: &Path, write: impl FnOnce(&mut dyn Write) -> std::io:
         }
         _ => to(path),
     };
-    written.map_err(|e| Error::new(ErrorKind::Io, format!("expected a file that can be written, got: {e}")).with_source(e))
+    written
+        .map_err(|e| Error::new(ErrorKind::Io, format!("expected a file that can be written, got: {e}")).with_source(e))
 }

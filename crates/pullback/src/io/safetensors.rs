@@ -245,12 +245,17 @@ struct Entry {
 impl Entry {
     fn parse(name: String, fields: Entries<Value>) -> Result<Entry> {
         let fields = fields.into_map(&format!("the fields of `{name}`"))?;
-        let numbers = |key: &str| -> Option<Vec<u64>> { fields.get(key)?.as_array()?.iter().map(Value::as_u64).collect() };
+        let numbers =
+            |key: &str| -> Option<Vec<u64>> { fields.get(key)?.as_array()?.iter().map(Value::as_u64).collect() };
         let dtype = fields.get("dtype").and_then(Value::as_str);
         let (Some(dtype), Some(shape), Some(&[start, end])) =
             (dtype, numbers("shape"), numbers("data_offsets").as_deref())
         else {
-            bail!(Io, "expected a dtype, a shape and two offsets of data for `{name}`, got {}", Value::from_iter(fields));
+            bail!(
+                Io,
+                "expected a dtype, a shape and two offsets of data for `{name}`, got {}",
+                Value::from_iter(fields)
+            );
         };
         let Some(dtype) = DType::ALL.into_iter().find(|&d| code(d) == Some(dtype)) else {
             let known: Vec<&str> = DType::ALL.into_iter().filter_map(code).collect();
@@ -280,8 +285,9 @@ fn read(source: &mut dyn Read, len: u64) -> Result<(Tensors, Metadata)> {
     }
     let mut header = vec![0; size as usize];
     source.read_exact(&mut header).map_err(cut_off)?;
-    let header: Entries<Entries<Value>> = serde_json::from_slice(&header)
-        .map_err(|e| Error::new(ErrorKind::Io, format!("expected a header of JSON objects, got: {e}")).with_source(e))?;
+    let header: Entries<Entries<Value>> = serde_json::from_slice(&header).map_err(|e| {
+        Error::new(ErrorKind::Io, format!("expected a header of JSON objects, got: {e}")).with_source(e)
+    })?;
 
     let mut header = header.into_map("names of tensors")?;
     let mut metadata = Metadata::new();

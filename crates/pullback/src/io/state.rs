@@ -92,7 +92,10 @@ fn names<T: Tree>(op: &str, tree: &T) -> Result<Vec<String>> {
     let mut seen = BTreeSet::new();
     for name in &names {
         if name.is_empty() {
-            bail!(Value, "{op}: expected a tree of tensors with names, got one without; help: put it in a struct or a map");
+            bail!(
+                Value,
+                "{op}: expected a tree of tensors with names, got one without; help: put it in a struct or a map"
+            );
         }
         if !seen.insert(name) {
             bail!(Value, "{op}: expected a tree of tensors with different names, got two of the name `{name}`");
@@ -186,7 +189,9 @@ mod tests {
 
     #[test]
     fn keys_that_are_text_come_back_as_they_were() {
-        for key in ["a", "a.b[0]", "]x", "say \"hi\" \\ 'now'", "line\nand\ttab\r\0", "\u{301}é\u{7f}\u{200b}", "[(", "x] y"] {
+        for key in
+            ["a", "a.b[0]", "]x", "say \"hi\" \\ 'now'", "line\nand\ttab\r\0", "\u{301}é\u{7f}\u{200b}", "[(", "x] y"]
+        {
             let tree = BTreeMap::from([(key.to_string(), vec![Tensor::from(1.0)])]);
             let names: Vec<String> = state_dict(&tree).unwrap().into_keys().collect();
             assert_eq!(names, [format!("{key}.0")]);

@@ -69,7 +69,8 @@ fn directory(source: &mut (impl Read + Seek), len: u64) -> Result<(u64, u64, u64
     let bytes = bytes_at(source, len - tail, tail as usize)?;
     let is_end = |&at: &usize| {
         let record = &bytes[at..];
-        record[..4] == END.to_le_bytes() && usize::from(u16::from_le_bytes([record[20], record[21]])) == record.len() - 22
+        record[..4] == END.to_le_bytes()
+            && usize::from(u16::from_le_bytes([record[20], record[21]])) == record.len() - 22
     };
     let Some(at) = (0..(bytes.len() + 1).saturating_sub(22)).rev().find(is_end) else {
         bail!(Io, "expected a zip archive, got {len} bytes without the end of one"; help = "check that the file is whole");
