@@ -1,4 +1,4 @@
-"""The workloads in JAX, compiled by jit."""
+"""The workloads in JAX, compiled by jit, or with --eager each operation on its own."""
 
 import os
 import sys
@@ -11,16 +11,16 @@ import jax
 jax.config.update("jax_enable_x64", True)
 import jax.numpy as jnp
 import numpy as np
-from jax import grad, hessian, jacfwd, jacrev, jit, vmap
+from jax import grad, hessian, jacfwd, jacrev, vmap
 
-from harness import Harness, labels, mlp, uniform
-
-
-def total(out):
-    return sum(float(leaf.astype(jnp.float64).sum()) for leaf in jax.tree_util.tree_leaves(out))
+from harness import EINSUMS, Harness, labels, mlp, uniform
 
 
-h = Harness("jax-jit", jax.block_until_ready, total)
+h = Harness("jax-eager" if "--eager" in sys.argv else "jax-jit", jax.block_until_ready, jax.tree_util.tree_leaves)
+
+
+def jit(function):
+    return function if h.flags.eager else jax.jit(function)
 
 
 def run(name, function, *args, inner=1):
@@ -122,6 +122,55 @@ for name, function in maps.items():
 run("map1M_add", lambda a, b: a + b, row, positive)
 run("sum1M", jnp.sum, row)
 run("softmax_128x1000", jax.nn.softmax, jnp.asarray(uniform((128, 1000), 201, np.float32, 4.0)))
+
+million = jnp.asarray(uniform((1 << 20,), 210, np.float32, 4.0))
+table = jnp.asarray(uniform((1024, 1024), 211, np.float32, 4.0))
+
+
+def sort(x, d=0):
+    return jax.lax.sort((x, jax.lax.broadcasted_iota(jnp.int64, x.shape, d)), dimension=d, num_keys=1)
+
+
+run("sort1M", sort, million)
+run("argsort1M", jnp.argsort, million)
+run("topk1M", lambda x: jax.lax.top_k(x, 100)[0], million)
+for d in range(2):
+    run(f"sort1024_d{d}", lambda x, d=d: sort(x, d), table)
+    run(f"topk1024_d{d}", lambda x, d=d: jax.lax.top_k(x, 10, axis=d)[0], table)
+near = 1 + million * np.float32(1e-3)
+run("cumsum1M", jnp.cumsum, million)
+run("cumprod1M", jnp.cumprod, near)
+run("logcumsumexp1M", jax.lax.cumlogsumexp, million)
+for d in range(2):
+    run(f"cumsum1024_d{d}", lambda x, d=d: jnp.cumsum(x, d), table)
+
+where, columns = jnp.asarray(labels(1 << 20, 1 << 20, 220)), jnp.asarray(labels(1 << 20, 1024, 221).reshape(1024, 1024))
+zeros = jnp.zeros(1 << 20, jnp.float32)
+rows, chosen = jnp.asarray(uniform((100_000, 64), 222)), jnp.asarray(labels(1 << 14, 100_000, 223))
+added, mask = jnp.asarray(uniform((1 << 14, 64), 224)), million > 0
+place = jnp.arange(1024)
+run("gather1M", lambda x, i: jnp.take(x, i), million, where)
+run("scatter_add1M", lambda x, i, y: x.at[i].add(y), zeros, where, million)
+for d in range(2):
+    run(f"gather1024_d{d}", lambda x, i, d=d: jnp.take_along_axis(x, i, d), table, columns)
+    at = (lambda i: (i, place[None, :])) if d == 0 else (lambda i: (place[:, None], i))
+    run(f"scatter_add1024_d{d}", lambda x, i, y, at=at: x.at[at(i)].add(y), table, columns, table)
+run("index_select1M", lambda x, i: jnp.take(x, i, axis=0), rows, chosen)
+run("index_add1M", lambda x, i, y: x.at[i].add(y), rows, chosen, added)
+run("masked_fill1M", lambda x, m: jnp.where(m, np.float32(0.5), x), million, mask)
+run("where1M", jnp.where, mask, million, near)
+
+for equation, shapes in EINSUMS.items():
+    operands = [jnp.asarray(uniform(shape, 230 + k)) for k, shape in enumerate(shapes)]
+    run(f"einsum_{equation}", lambda *x, equation=equation: jnp.einsum(equation, *x), *operands)
+
+block = jnp.asarray(uniform((256, 128, 64), 240, np.float32, 4.0))
+close = 1 + np.float32(0.05) * block
+reductions = dict(sum=jnp.sum, max=jnp.max, mean=jnp.mean, var=lambda x, d: jnp.var(x, d, ddof=1), argmax=jnp.argmax,
+                  prod=jnp.prod, logsumexp=jax.scipy.special.logsumexp, norm=lambda x, d: jnp.linalg.norm(x, axis=d))
+for name, reduce in reductions.items():
+    for d in range(3):
+        run(f"reduce_{name}_d{d}", lambda x, d=d, reduce=reduce: reduce(x, d), close if name == "prod" else block)
 
 members = arrays(mlp([784, 128, 10], 120, batch=(32,)))
 run("ensemble32", vmap(network, in_axes=(0, None)), members, jnp.asarray(uniform((64, 784), 130)))

@@ -8,9 +8,9 @@ from torch.func import grad, hessian, jacfwd, jacrev, vmap
 from torch.nn.functional import cross_entropy, linear
 from torch.utils._pytree import tree_leaves
 
-from harness import Harness, labels, mlp, uniform
+from harness import EINSUMS, Harness, labels, mlp, uniform
 
-h = Harness("torch", lambda out: None, lambda out: sum(float(t.double().sum()) for t in tree_leaves(out)))
+h = Harness("torch", lambda out: None, lambda out: [t.numpy() for t in tree_leaves(out)])
 torch.set_num_threads(h.flags.threads)
 
 
@@ -134,6 +134,47 @@ h.run("map1M_add", lambda: row + positive)
 h.run("sum1M", lambda: row.sum())
 rows = tensor(uniform((128, 1000), 201, np.float32, 4.0))
 h.run("softmax_128x1000", lambda: torch.softmax(rows, -1))
+
+million = tensor(uniform((1 << 20,), 210, np.float32, 4.0))
+table = tensor(uniform((1024, 1024), 211, np.float32, 4.0))
+h.run("sort1M", lambda: torch.sort(million, stable=True))
+h.run("argsort1M", lambda: torch.argsort(million, stable=True))
+h.run("topk1M", lambda: torch.topk(million, 100)[0])
+for d in range(2):
+    h.run(f"sort1024_d{d}", lambda: torch.sort(table, dim=d, stable=True))
+    h.run(f"topk1024_d{d}", lambda: torch.topk(table, 10, dim=d)[0])
+near = 1 + million * 1e-3
+h.run("cumsum1M", lambda: torch.cumsum(million, 0))
+h.run("cumprod1M", lambda: torch.cumprod(near, 0))
+h.run("logcumsumexp1M", lambda: torch.logcumsumexp(million, 0))
+for d in range(2):
+    h.run(f"cumsum1024_d{d}", lambda: torch.cumsum(table, d))
+
+where, columns = tensor(labels(1 << 20, 1 << 20, 220)), tensor(labels(1 << 20, 1024, 221)).reshape(1024, 1024)
+zeros = torch.zeros(1 << 20)
+rows, chosen = tensor(uniform((100_000, 64), 222)), tensor(labels(1 << 14, 100_000, 223))
+added, mask = tensor(uniform((1 << 14, 64), 224)), million > 0
+h.run("gather1M", lambda: torch.gather(million, 0, where))
+h.run("scatter_add1M", lambda: torch.scatter_add(zeros, 0, where, million))
+for d in range(2):
+    h.run(f"gather1024_d{d}", lambda: torch.gather(table, d, columns))
+    h.run(f"scatter_add1024_d{d}", lambda: torch.scatter_add(table, d, columns, table))
+h.run("index_select1M", lambda: torch.index_select(rows, 0, chosen))
+h.run("index_add1M", lambda: torch.index_add(rows, 0, chosen, added))
+h.run("masked_fill1M", lambda: torch.masked_fill(million, mask, 0.5))
+h.run("where1M", lambda: torch.where(mask, million, near))
+
+for equation, shapes in EINSUMS.items():
+    operands = [tensor(uniform(shape, 230 + k)) for k, shape in enumerate(shapes)]
+    h.run(f"einsum_{equation}", lambda: torch.einsum(equation, *operands))
+
+block = tensor(uniform((256, 128, 64), 240, np.float32, 4.0))
+close = 1 + 0.05 * block
+reductions = dict(sum=torch.sum, max=torch.amax, mean=torch.mean, var=torch.var, argmax=torch.argmax, prod=torch.prod,
+                  logsumexp=torch.logsumexp, norm=lambda x, d: torch.linalg.vector_norm(x, dim=d))
+for name, reduce in reductions.items():
+    for d in range(3):
+        h.run(f"reduce_{name}_d{d}", lambda: reduce(close if name == "prod" else block, d))
 
 members, shared = tensors(mlp([784, 128, 10], 120, batch=(32,))), tensor(uniform((64, 784), 130))
 h.run("ensemble32", lambda: vmap(network, in_dims=(0, None))(members, shared))

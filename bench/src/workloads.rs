@@ -5,6 +5,7 @@ use pullback::{
     Function, Result, Scan, Tensor, Vmap, grad, hessian, jacfwd, jacrev, jvp, stack, vjp, vmap,
 };
 
+use crate::data;
 use crate::functions::{Cube, ForwardSine, Sine};
 use crate::harness::Harness;
 use crate::inputs::{Dense, forward, labels, mlp, uniform};
@@ -17,6 +18,7 @@ pub fn run(h: &Harness) -> Result<()> {
     jacobians(h)?;
     bandwidth(h)?;
     elementwise(h)?;
+    data::run(h)?;
     models(h)
 }
 

@@ -157,6 +157,8 @@
 //! - [`autograd`]: the imperative surface: leaves, `backward`, hooks, `no_grad`, and finding where a NaN was born.
 //! - [`implicit`]: solutions of equations, by any solver.
 //! - [`graph`]: functions written down as lists of operations, and run again.
+//! - [`io`]: files of parameters. Features of the crate, all off by default, add formats (`safetensors`, `npy`), `serde`, and
+//!   conversions from and to `ndarray`, `nalgebra` and `faer`.
 //! - [`random`]: seeded random tensors, and what `vmap` does with them.
 //! - [`testing`]: checking derivatives.
 
@@ -171,7 +173,10 @@ mod error;
 pub mod function;
 pub mod graph;
 mod handle;
+#[cfg(any(feature = "faer", feature = "nalgebra", feature = "ndarray", feature = "serde"))]
+mod interop;
 mod interp;
+pub mod io;
 mod kernels;
 mod ops;
 pub mod random;
