@@ -166,9 +166,12 @@ fn kinks(op: &OpInfo) -> Outcome {
     if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
 }
 
-/// True if some tensor became an integer from a float, or the other way round.
+/// True if some tensor became an integer from a float, or the other way round, or positions became a mask.
 fn other_kind(before: &[Tensor], after: &[Tensor]) -> bool {
-    before.iter().zip(after).any(|(a, b)| a.dtype().is_float() != b.dtype().is_float())
+    before
+        .iter()
+        .zip(after)
+        .any(|(a, b)| a.dtype().is_float() != b.dtype().is_float() || a.dtype().is_int() && b.dtype() == DType::Bool)
 }
 
 /// True if the message starts with the name of the operation, or of the one that it is a variant of: `cross_entropy`
@@ -202,8 +205,11 @@ fn dtypes(op: &OpInfo) -> Outcome {
                     Err(panic) => return Err(format!("{place}: {panic}")),
                     Ok(Ok(_)) => {}
                     Ok(Err(e)) if e.kind() == ErrorKind::Dtype && names(&e, op.name) => {}
-                    // An integer in the place of a float, or the other way round, may mean something else.
-                    Ok(Err(e)) if e.kind() == ErrorKind::Shape && other_kind(&sample.inputs, &inputs) => {}
+                    // An integer in the place of a float, or the other way round, or a bool in that of an integer may
+                    // mean something else.
+                    Ok(Err(e))
+                        if matches!(e.kind(), ErrorKind::Shape | ErrorKind::Dim)
+                            && other_kind(&sample.inputs, &inputs) => {}
                     // Converted values may be indices out of range, or leave the domain.
                     Ok(Err(e)) if matches!(e.kind(), ErrorKind::Index | ErrorKind::Value) => {}
                     Ok(Err(e)) => {

@@ -154,7 +154,7 @@ pub(super) fn check_src_dtype(op: &str, x: &Tensor, src: &Tensor) -> Result<()> 
     Ok(())
 }
 
-pub(super) fn check_number(op: &str, x: &Tensor) -> Result<()> {
+pub(in crate::ops) fn check_number(op: &str, x: &Tensor) -> Result<()> {
     if x.dtype() == DType::Bool {
         bail!(Dtype, "{op}: expected a tensor of numbers, got {}", x.ty(); help = "convert it with `to_dtype`");
     }
