@@ -21,6 +21,7 @@ mod moments;
 mod nan;
 mod norm;
 mod pairwise;
+mod part_scatter;
 mod power;
 mod prod;
 mod quantile;
@@ -37,10 +38,12 @@ pub(crate) mod structural;
 pub mod table;
 mod unary;
 
+pub use index::reduce::Reduce;
 pub use join::{cat, stack};
 pub use loss::Reduction;
 pub use matmul::einsum;
 pub use quantile::Interpolation;
+pub use shape::pad::PadMode;
 
 /// The tables of the families.
 static FAMILIES: &[&[table::OpInfo]] = &[
@@ -54,6 +57,9 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     extremes::OPS,
     fill::OPS,
     index::elements::OPS,
+    index::flat::OPS,
+    index::masks::OPS,
+    index::reduce::OPS,
     index::slices::OPS,
     join::OPS,
     loss::OPS,
@@ -64,6 +70,7 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     nan::OPS,
     norm::OPS,
     pairwise::OPS,
+    part_scatter::OPS,
     power::OPS,
     prod::OPS,
     quantile::OPS,
@@ -72,11 +79,13 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     regression::OPS,
     running::OPS,
     scan::OPS,
+    shape::pad::OPS,
     shape::reorder::OPS,
     shape::repeat::OPS,
     shape::reshape::OPS,
     shape::slice::OPS,
     shape::split::OPS,
+    shape::unfold::OPS,
     softmax::OPS,
     sort::OPS,
     unary::activation::OPS,

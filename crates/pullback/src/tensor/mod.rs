@@ -16,7 +16,7 @@ use crate::shape::TensorType;
 
 pub(crate) use create::checked_numel;
 pub use index::{Ellipsis, IndexBound, IndexItem, Indices, NewAxis, s};
-pub(crate) use index::{Part, position, python_range};
+pub(crate) use index::{IndexItems, Part, position, python_range};
 pub use operators::Operand;
 
 /// An n-dimensional array of numbers, or the stand-in for one inside a transform.

@@ -6,7 +6,7 @@ use smallvec::{SmallVec, smallvec};
 
 use super::check::Wanted;
 use super::elements::Scatter;
-use super::masks::nonzero_dims;
+use super::masks::true_places_in;
 use super::slices::{IndexAdd, IndexSelect, rows_of};
 use crate::error::bail;
 use crate::function::op::{Batched, Cotangents, Op, Tangents};
@@ -18,12 +18,19 @@ use crate::shape::{Dims, Shape, broadcast, numel};
 use crate::tensor::Part;
 use crate::{DType, Result, Tensor};
 
+/// Checked positions along some neighbouring dimensions of a part, as if these were one.
+struct Positions {
+    index: Tensor,
+    dims: std::ops::Range<usize>,
+    size: usize,
+}
+
 /// Which elements of a part the tensors of an index pick.
 pub(in crate::ops) struct Picks {
     /// The dimensions of the part that are picked from, in rising order.
     dims: Dims,
-    /// The positions along each of them, checked.
-    indices: SmallVec<[Tensor; 2]>,
+    /// The positions along them, in this order.
+    along: SmallVec<[Positions; 2]>,
     /// What the shapes of the positions broadcast to.
     shape: Shape,
 }
@@ -42,21 +49,19 @@ struct Merged {
 impl Picks {
     /// The picks of an index of `x`, all checked against `x`.
     pub(in crate::ops) fn of(op: &'static str, x: &Tensor, part: &Part) -> Result<Picks> {
-        let mut picks = Picks { dims: Dims::new(), indices: SmallVec::new(), shape: Shape::new() };
+        let mut picks = Picks { dims: Dims::new(), along: SmallVec::new(), shape: Shape::new() };
         for pick in &part.picks {
-            if pick.index.dtype() == DType::Bool {
-                for (k, index) in nonzero_dims(op, x, pick.of, &pick.index)?.into_iter().enumerate() {
-                    picks.dims.push(pick.at + k);
-                    picks.indices.push(index);
-                }
-            } else {
-                picks.dims.push(pick.at);
-                picks.indices.push(Wanted::Elements.check(op, x, pick.of, &pick.index)?);
-            }
+            let (index, rank) = match pick.index.dtype() {
+                DType::Bool => (true_places_in(op, x, pick.of, &pick.index)?, pick.index.rank()),
+                _ => (Wanted::Elements.check(op, x, pick.of, &pick.index)?, 1),
+            };
+            let size = numel(&x.shape()[pick.of..pick.of + rank]);
+            picks.dims.extend(pick.at..pick.at + rank);
+            picks.along.push(Positions { index, dims: pick.at..pick.at + rank, size });
         }
-        for index in &picks.indices {
-            let Some(shape) = broadcast(&picks.shape, index.shape()) else {
-                let types: Vec<String> = picks.indices.iter().map(|i| i.ty().to_string()).collect();
+        for positions in &picks.along {
+            let Some(shape) = broadcast(&picks.shape, positions.index.shape()) else {
+                let types: Vec<String> = picks.along.iter().map(|p| p.index.ty().to_string()).collect();
                 bail!(Shape, "{op}: expected positions whose shapes broadcast, got {}", types.join(", "));
             };
             picks.shape = shape;
@@ -94,13 +99,13 @@ impl Picks {
         let dim = self.place();
         let x = permuted(part, &self.order(part.rank()))?;
         let open = Shape::from_slice(x.shape());
-        let sizes = Shape::from_slice(&open[dim..dim + self.dims.len()]);
+        let sizes: Shape = self.along.iter().map(|p| p.size).collect();
         let mut shape = Shape::from_slice(&open[..dim]);
         shape.push(numel(&sizes));
         shape.extend_from_slice(&open[dim + self.dims.len()..]);
-        let index = match &self.indices[..] {
-            [index] => index.clone(),
-            many => apply1(Positions { op, sizes }, &many.iter().collect::<SmallVec<[&Tensor; 4]>>())?,
+        let index = match &self.along[..] {
+            [one] => one.index.clone(),
+            many => apply1(Combine { op, sizes }, &many.iter().map(|p| &p.index).collect::<SmallVec<[&Tensor; 4]>>())?,
         };
         Ok(Merged { x: x.reshape_to(&shape)?, open, dim, index })
     }
@@ -108,22 +113,28 @@ impl Picks {
     /// The positions in row-major order of the elements that are picked from `part`, where the picks are not adjacent.
     fn all_positions(&self, part: &Tensor) -> Result<Tensor> {
         let rest = part.rank() - self.dims.len();
-        let rank = self.shape.len() + rest;
-        let (mut next, mut along) = (self.shape.len(), SmallVec::<[Tensor; 4]>::new());
-        for (d, &n) in part.shape().iter().enumerate() {
-            let (index, mut shape) = match self.dims.iter().position(|&k| k == d) {
-                Some(k) => (self.indices[k].clone(), Shape::from_slice(self.indices[k].shape())),
+        let (mut sizes, mut along) = (Shape::new(), SmallVec::<[Tensor; 4]>::new());
+        let (mut d, mut behind) = (0, rest);
+        while d < part.rank() {
+            let (index, ones) = match self.along.iter().find(|p| p.dims.start == d) {
+                Some(positions) => {
+                    d = positions.dims.end;
+                    sizes.push(positions.size);
+                    (positions.index.clone(), rest)
+                }
                 None => {
-                    next += 1;
-                    (Tensor::arange(0, n as i64, 1, DType::I64)?, Shape::from_slice(&[n]))
+                    let n = part.shape()[d];
+                    d += 1;
+                    behind -= 1;
+                    sizes.push(n);
+                    (Tensor::arange(0, n as i64, 1, DType::I64)?, behind)
                 }
             };
-            let behind = if self.dims.contains(&d) { rest } else { rank - next };
-            shape.extend(std::iter::repeat_n(1, behind));
+            let mut shape = Shape::from_slice(index.shape());
+            shape.extend(std::iter::repeat_n(1, ones));
             along.push(index.reshape_to(&shape)?);
         }
-        let op = Positions { op: "i", sizes: Shape::from_slice(part.shape()) };
-        apply1(op, &along.iter().collect::<SmallVec<[&Tensor; 4]>>())
+        apply1(Combine { op: "i", sizes }, &along.iter().collect::<SmallVec<[&Tensor; 4]>>())
     }
 
     /// The elements that are picked from `part`.
@@ -170,12 +181,12 @@ fn permuted(x: &Tensor, order: &[usize]) -> Result<Tensor> {
 
 /// Positions along several dimensions of these sizes as positions along one that they merge to, counted from the start.
 #[derive(Clone, Debug)]
-struct Positions {
+struct Combine {
     op: &'static str,
     sizes: Shape,
 }
 
-impl Op for Positions {
+impl Op for Combine {
     fn name(&self) -> &str {
         self.op
     }

@@ -5,7 +5,9 @@ pub(super) mod advanced;
 pub(super) mod advanced_samples;
 mod check;
 pub(super) mod elements;
+pub(super) mod flat;
 pub(super) mod masks;
+pub(super) mod reduce;
 pub(super) mod slices;
 
 use smallvec::{SmallVec, smallvec};

@@ -257,7 +257,7 @@ impl Op for IndexAdd {
 }
 
 /// The dim, and the shape that [`index_select`] gives, which is that of `src`.
-fn check_slices(op: &'static str, x: &Tensor, dim: isize, index: &Tensor, src: &Tensor) -> Result<usize> {
+pub(super) fn check_slices(op: &'static str, x: &Tensor, dim: isize, index: &Tensor, src: &Tensor) -> Result<usize> {
     let dim = resolve_dim(op, dim, x.rank(), x.ty())?;
     check_index_dtype(op, index)?;
     check_src_dtype(op, x, src)?;
