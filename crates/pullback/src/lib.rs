@@ -166,7 +166,10 @@ pub use function::{
 };
 pub use graph::capture;
 pub use kernels::threads::{num_threads, set_num_threads};
-pub use ops::{Interpolation, PadMode, Reduce, Reduction, cat, einsum, stack};
+pub use ops::{
+    GridOrder, Interpolation, PadMode, Reduce, Reduction, block_diag, broadcast_tensors, cartesian_prod, cat, einsum,
+    meshgrid, stack,
+};
 pub use shape::{Shape, TensorType};
 pub use tensor::{Ellipsis, IndexBound, IndexItem, Indices, NewAxis, Operand, Tensor, s};
 pub use transforms::implicit;

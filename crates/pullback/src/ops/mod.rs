@@ -11,6 +11,7 @@ mod discrete;
 mod extremes;
 pub(crate) mod family;
 mod fill;
+mod grid;
 mod index;
 mod join;
 mod loss;
@@ -37,7 +38,9 @@ mod sort;
 pub(crate) mod structural;
 pub mod table;
 mod unary;
+mod unique;
 
+pub use grid::{GridOrder, block_diag, broadcast_tensors, cartesian_prod, meshgrid};
 pub use index::reduce::Reduce;
 pub use join::{cat, stack};
 pub use loss::Reduction;
@@ -56,6 +59,7 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     diag::OPS,
     extremes::OPS,
     fill::OPS,
+    grid::OPS,
     index::elements::OPS,
     index::flat::OPS,
     index::masks::OPS,
@@ -98,6 +102,7 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     unary::special::OPS,
     unary::special::WITH_PARAMETERS,
     unary::trigonometric::OPS,
+    unique::OPS,
 ];
 
 /// Every operation.

@@ -179,10 +179,16 @@ fn masked_scatter(x: &Tensor, mask: &Tensor, source: &Tensor) -> Result<Tensor> 
 
 /// A sample whose size depends on the contents of its inputs, which lanes and graphs therefore refuse.
 pub(in crate::ops) fn of_unknown_size(mut sample: Sample) -> Sample {
-    let floats = sample.inputs.iter().any(|t| t.dtype().is_float());
-    let properties = ["vmap_is_loop", "nested_vmap", "capture_replays", "capture_replays_under_vmap"];
-    // The last one converts floats, and has nothing to do without.
-    for property in properties.into_iter().chain(floats.then_some("vmap_keeps_dtypes")) {
+    let mut properties = vec!["vmap_is_loop", "nested_vmap", "capture_replays", "capture_replays_under_vmap"];
+    // These have nothing to do without floats, or derivatives.
+    if sample.inputs.iter().any(|t| t.dtype().is_float()) {
+        properties.push("vmap_keeps_dtypes");
+    }
+    if sample.is_differentiable() {
+        properties.extend(["capture_replays_derivatives", "walks_match_transforms", "vmap_of_grad", "grad_of_vmap"]);
+        properties.extend(["vmap_of_jvp", "jvp_of_vmap", "vmap_of_second_order", "grad_of_vmap_of_grad"]);
+    }
+    for property in properties {
         sample = sample.expect_failure(property, "the size of the result depends on the contents");
     }
     sample
