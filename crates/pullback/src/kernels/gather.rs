@@ -4,9 +4,10 @@
 //! of the index, so that sums are the same bit for bit and the last of several writes stays.
 
 use std::mem::MaybeUninit;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::copy::{contiguous, copy_into};
-use super::reduce::{Bounds, Number, is_nan};
+use super::reduce::Number;
 use super::strided::{In, Loop, Nest, Out, output};
 use super::threads::split;
 use crate::array::Array;
@@ -39,7 +40,7 @@ pub(crate) fn gather_last(x: &Array, dim: usize, index: &Array) -> Result<Array>
     let order = Array::from_slice(index.to_shape(), &order);
     let mut shape = index.to_shape();
     shape[dim] = x.shape()[dim];
-    let last = put::<i64>(&Array::full(shape, -1i64), dim, &index, &order, |_, new| new);
+    let last = put::<i64>(&Array::full(shape, -1i64), dim, &index, &order, newer);
     let last = pick::<i64>(&last, dim, &index);
     dispatch!(x.dtype(), "gather", all, T => {
         let mut out = pick::<T>(x, dim, &index);
@@ -56,52 +57,13 @@ pub(crate) fn gather_last(x: &Array, dim: usize, index: &Array) -> Result<Array>
 /// A copy of `x` with `out[.., index[.., i, ..], ..] = src[.., i, ..]`; the last of several writes stays.
 pub(crate) fn scatter(x: &Array, dim: usize, index: &Array, src: &Array) -> Result<Array> {
     let index = check("scatter", x, dim, index)?;
-    dispatch!(x.dtype(), "scatter", all, T => Ok(put::<T>(x, dim, &index, src, |_, new| new)))
+    dispatch!(x.dtype(), "scatter", all, T => Ok(put::<T>(x, dim, &index, src, newer)))
 }
 
 /// A copy of `x` with `out[.., index[.., i, ..], ..] += src[.., i, ..]`.
 pub(crate) fn scatter_add(x: &Array, dim: usize, index: &Array, src: &Array) -> Result<Array> {
     let index = check("scatter_add", x, dim, index)?;
     dispatch!(x.dtype(), "scatter_add", number, T => Ok(put::<T>(x, dim, &index, src, T::plus)))
-}
-
-/// A copy of `x` with the largest (or smallest) of each element and those of `src` at its place; NaN if there is one.
-/// Without `own`, elements of `x` that have a place in the index do not take part.
-pub(crate) fn scatter_extreme(
-    x: &Array,
-    dim: usize,
-    index: &Array,
-    src: &Array,
-    largest: bool,
-    own: bool,
-) -> Result<Array> {
-    let index = check("scatter_reduce", x, dim, index)?;
-    dispatch!(x.dtype(), "scatter_reduce", all, T => {
-        let none = Array::full([], if largest { T::LOWEST } else { T::HIGHEST }).expand(index.shape());
-        let x = if own { x.clone() } else { put::<T>(x, dim, &index, &none, |_, new| new) };
-        Ok(put::<T>(&x, dim, &index, src, move |a, b| {
-            if (largest & (a > b)) | (!largest & (a < b)) | is_nan(a) { a } else { b }
-        }))
-    })
-}
-
-/// A copy of `x` with each element multiplied by those of `src` at its place.
-pub(crate) fn scatter_prod(x: &Array, dim: usize, index: &Array, src: &Array) -> Result<Array> {
-    let index = check("scatter_reduce", x, dim, index)?;
-    dispatch!(x.dtype(), "scatter_reduce", number, T => Ok(put::<T>(x, dim, &index, src, T::times)))
-}
-
-/// `t[p] = a[i] t[p] + b[i]` at the place `p` that each `index[i]` gives along `dim`, in row-major order or the other way
-/// round, from `x` on: the elements before each step, and those at the end. `a` and `b` have the shape of the index.
-pub(crate) fn recur(
-    x: &Array,
-    dim: usize,
-    index: &Array,
-    [a, b]: [&Array; 2],
-    backwards: bool,
-) -> Result<(Array, Array)> {
-    let index = contiguous(&check("scatter_reduce", x, dim, index)?);
-    dispatch!(x.dtype(), "scatter_reduce", float, T => Ok(steps::<T>(x, dim, &index, [a, b], backwards)))
 }
 
 /// A copy of `x` to whose slices along `dim` at the places of `index` those of `src` are added; dims as in
@@ -151,7 +113,7 @@ pub(crate) fn ranges(
 
 /// The index as `i64` if every element is good. What was repeated stays repeated, all else is contiguous.
 #[inline(always)]
-fn valid(op: &str, index: &Array, good: impl Fn(i64) -> bool) -> Result<std::result::Result<Array, OutOfRange>> {
+fn valid(op: &str, index: &Array, good: impl Fn(i64) -> bool + Sync) -> Result<std::result::Result<Array, OutOfRange>> {
     let mut compact = index.clone();
     for d in 0..index.rank() {
         if index.strides()[d] == 0 && index.shape()[d] > 1 {
@@ -166,8 +128,14 @@ fn valid(op: &str, index: &Array, good: impl Fn(i64) -> bool) -> Result<std::res
         }
     };
     let values = places(&compact);
-    // Without an early exit, so that the good case is a vectorised loop.
-    if values.iter().fold(false, |bad, &i| bad | !good(i)) {
+    let bad = AtomicBool::new(false);
+    split(values.len(), 1, values.len() / 2, |range| {
+        // Without an early exit, so that the good case is a vectorised loop.
+        if values[range].iter().fold(false, |bad, &i| bad | !good(i)) {
+            bad.store(true, Relaxed);
+        }
+    });
+    if bad.into_inner() {
         let k = values.iter().position(|&i| !good(i)).unwrap_or(0);
         let mut rest = k;
         let mut position = Shape::from_elem(0, compact.rank());
@@ -180,7 +148,7 @@ fn valid(op: &str, index: &Array, good: impl Fn(i64) -> bool) -> Result<std::res
     Ok(Ok(if compact.shape() == index.shape() { compact } else { compact.expand(index.shape()) }))
 }
 
-fn check(op: &str, x: &Array, dim: usize, index: &Array) -> Result<Array> {
+pub(super) fn check(op: &str, x: &Array, dim: usize, index: &Array) -> Result<Array> {
     match checked(op, index, x.shape()[dim])? {
         Ok(index) => Ok(index),
         Err(OutOfRange { value, position }) => {
@@ -193,18 +161,18 @@ fn check(op: &str, x: &Array, dim: usize, index: &Array) -> Result<Array> {
 }
 
 /// The values of a checked index.
-fn places(index: &Array) -> &[i64] {
+pub(super) fn places(index: &Array) -> &[i64] {
     index.as_slice::<i64>().unwrap_or(&[])
 }
 
 /// A checked index as a place from the start.
 #[inline(always)]
-fn place(index: i64, size: usize) -> usize {
+pub(super) fn place(index: i64, size: usize) -> usize {
     (if index < 0 { index + size as i64 } else { index }) as usize
 }
 
 /// A fresh contiguous copy.
-fn copy<T: Element>(x: &Array) -> Array {
+pub(super) fn copy<T: Element>(x: &Array) -> Array {
     // SAFETY: `copy_into` writes every element.
     unsafe { Array::build(Shape::from_slice(x.shape()), |out: &mut [MaybeUninit<T>]| copy_into(x, out)) }
 }
@@ -234,14 +202,26 @@ fn select<T: Element>(x: &Array, batch: usize, dim: usize, index: &Array) -> Arr
                 let base = o * count;
                 let low = range.start.saturating_sub(base);
                 let high = (range.end - base).min(count);
-                let places = &all[o / sharing * count..][..count];
-                for (l, &i) in places.iter().enumerate().take(high).skip(low) {
-                    let at = at + place(i, size) as isize * step;
-                    inner.walk(0..inner.len(), |q, [more]| {
-                        let to = (base + l) * slice + q * run.size;
-                        // SAFETY: the index was checked, so this is a slice of `x`; its place in the result is ours.
-                        unsafe { copy_run(from.at(at + more), run, out.at(to)) }
-                    });
+                let places = all[o / sharing * count..][..count].iter().enumerate().take(high).skip(low);
+                let slice_at = |i: i64| at + place(i, size) as isize * step;
+                // SAFETY: the index was checked, so these are slices of `x`; their places in the result are ours.
+                unsafe {
+                    if slice == 1 {
+                        for (l, &i) in places {
+                            *out.at(base + l) = *from.at(slice_at(i));
+                        }
+                    } else if inner.loops.is_empty() {
+                        for (l, &i) in places {
+                            copy_run(from.at(slice_at(i)), run, out.at((base + l) * slice));
+                        }
+                    } else {
+                        for (l, &i) in places {
+                            inner.walk(0..inner.len(), |q, [more]| {
+                                let to = (base + l) * slice + q * run.size;
+                                copy_run(from.at(slice_at(i) + more), run, out.at(to));
+                            });
+                        }
+                    }
                 }
             });
         });
@@ -301,8 +281,20 @@ pub(super) fn pick<T: Element>(x: &Array, dim: usize, index: &Array) -> Array {
     unsafe { output(index.to_shape(), write) }
 }
 
+/// How a write joins: one name for all, so that [`put`] is compiled once.
+#[inline(always)]
+pub(super) fn newer<T>(_: T, new: T) -> T {
+    new
+}
+
 /// Joins each element of `src` to the one that a checked index names; `src` has the shape of the index, or more.
-fn put<T: Element>(x: &Array, dim: usize, index: &Array, src: &Array, join: impl Fn(T, T) -> T + Sync) -> Array {
+pub(super) fn put<T: Element>(
+    x: &Array,
+    dim: usize,
+    index: &Array,
+    src: &Array,
+    join: impl Fn(T, T) -> T + Sync,
+) -> Array {
     let mut out = copy::<T>(x);
     if index.numel() == 0 {
         return out;
@@ -325,13 +317,20 @@ fn put<T: Element>(x: &Array, dim: usize, index: &Array, src: &Array, join: impl
         outer.walk(range, |_, base| {
             inner.walk(0..inner.len(), |_, more| {
                 let [p, q, r]: [isize; 3] = std::array::from_fn(|k| base[k] + more[k]);
-                for k in 0..run.size as isize {
-                    // SAFETY: the index was checked, so these are elements of it, of `src` and of the result; threads
-                    // write to different places.
-                    unsafe {
-                        let i = place(*places.at(r + k * run.steps[2]), size) as isize;
-                        let to = to.at((p + k * run.steps[0] + i * step) as usize);
-                        *to = join(*to, *from.at(q + k * run.steps[1]));
+                // SAFETY: the index was checked, so these are elements of it, of `src` and of the result; threads write
+                // to different places.
+                unsafe {
+                    if run.steps[2] == 0 {
+                        // One place for the whole run.
+                        let i = place(*places.at(r), size) as isize;
+                        let to = to.at((p + i * step) as usize);
+                        join_run(to, from.at(q), run.size, [run.steps[0], run.steps[1]], &join);
+                    } else {
+                        for k in 0..run.size as isize {
+                            let i = place(*places.at(r + k * run.steps[2]), size) as isize;
+                            let to = to.at((p + k * run.steps[0] + i * step) as usize);
+                            *to = join(*to, *from.at(q + k * run.steps[1]));
+                        }
                     }
                 }
             });
@@ -340,42 +339,25 @@ fn put<T: Element>(x: &Array, dim: usize, index: &Array, src: &Array, join: impl
     out
 }
 
-fn steps<T: Number>(x: &Array, dim: usize, index: &Array, [a, b]: [&Array; 2], backwards: bool) -> (Array, Array) {
-    let mut out = copy::<T>(x);
-    let (a, b) = (contiguous(a), contiguous(b));
-    let strides = contiguous_strides(x.shape());
-    let (size, step) = (x.shape()[dim], strides[dim] as usize);
-    let outer = Nest::over(0..dim, index.shape(), [&strides]);
-    let inner = Nest::over(dim + 1..x.rank(), index.shape(), [&strides]);
-    let (count, run) = (index.shape()[dim], inner.len());
-    let mut offsets = Vec::with_capacity(run);
-    inner.walk(0..run, |_, [at]| offsets.push(at as usize));
-    let (a, b, all) = (In::<T>::of(&a), In::<T>::of(&b), places(index));
-    let to = Out::new(out.as_mut_slice::<T>().map_or(std::ptr::null_mut(), |s| s.as_mut_ptr()));
-    let write = |before: Out<T>| {
-        if all.is_empty() {
-            return;
+/// Joins elements in steps to others, one after the other.
+///
+/// # Safety
+/// Every address on the way must be valid, and nobody else may use those of `to`.
+#[inline(always)]
+unsafe fn join_run<T: Copy>(to: *mut T, from: *const T, size: usize, steps: [isize; 2], join: &impl Fn(T, T) -> T) {
+    // SAFETY: by the contract.
+    unsafe {
+        if steps == [1, 1] {
+            for k in 0..size {
+                *to.add(k) = join(*to.add(k), *from.add(k));
+            }
+        } else {
+            for k in 0..size as isize {
+                let to = to.wrapping_offset(k * steps[0]);
+                *to = join(*to, *from.wrapping_offset(k * steps[1]));
+            }
         }
-        split(outer.len(), 1, all.len() * 4, |range| {
-            outer.walk(range, |o, [at]| {
-                for n in 0..count {
-                    let n = if backwards { count - 1 - n } else { n };
-                    for (k, &offset) in (o * count * run + n * run..).zip(&offsets) {
-                        // SAFETY: `k` is an element of the index, which was checked, and threads have different ones
-                        // and write to different places, as these differ in the dims before `dim`.
-                        unsafe {
-                            let t = to.at(at as usize + offset + place(all[k], size) * step);
-                            *before.at(k) = *t;
-                            *t = (*a.at(k as isize)).times(*t).plus(*b.at(k as isize));
-                        }
-                    }
-                }
-            });
-        });
-    };
-    // SAFETY: every element of the index is met once.
-    let before = unsafe { output(index.to_shape(), write) };
-    (before, out)
+    }
 }
 
 fn add_slices<T: Number>(x: &Array, batch: usize, dim: usize, index: &Array, src: &Array) -> Array {
@@ -410,10 +392,16 @@ fn add_slices<T: Number>(x: &Array, batch: usize, dim: usize, index: &Array, src
             slices.walk(0..count, |l, [more]| {
                 let a = a + place(places[l], size) as isize * strides[dim];
                 let b = b + more;
-                inner.walk(0..inner.len(), |_, [p, q]| {
-                    // SAFETY: the index was checked; these columns of the result are ours.
-                    unsafe { add_run(to.at((a + p) as usize), from.at(b + q), low..high, run.steps) }
-                });
+                // SAFETY: the index was checked; these columns of the result are ours.
+                unsafe {
+                    if inner.loops.is_empty() {
+                        add_run(to.at(a as usize), from.at(b), low..high, run.steps);
+                    } else {
+                        inner.walk(0..inner.len(), |_, [p, q]| {
+                            add_run(to.at((a + p) as usize), from.at(b + q), low..high, run.steps);
+                        });
+                    }
+                }
             });
         });
     });

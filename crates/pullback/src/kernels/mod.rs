@@ -16,6 +16,7 @@ pub(crate) mod reduce;
 pub(crate) mod region;
 pub(crate) mod running;
 pub(crate) mod scan;
+pub(crate) mod scatter;
 pub(crate) mod search;
 pub(crate) mod simd;
 pub(crate) mod softmax;

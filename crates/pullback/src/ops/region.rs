@@ -5,7 +5,7 @@ use std::fmt;
 use smallvec::{SmallVec, smallvec};
 
 use super::family::{Linear, linear};
-use super::index::advanced::Picks;
+use super::index::advanced::{Picks, explain};
 use super::index::{advanced_samples as picks, check_number};
 use super::shape::broadcast_to;
 use super::table::{ErrorSample, Naive, Sample, ops, sample_tensor};
@@ -172,7 +172,7 @@ fn read(x: &Tensor, index: impl Indices) -> Result<Tensor> {
         return read_part(x, &part);
     }
     let picks = Picks::of("i", x, &part)?;
-    picks.read(&read_part(x, &part)?)
+    picks.read(&read_part(x, &part)?).map_err(|e| explain("i", x, &part, e))
 }
 
 /// The part of `x` before picks are made.
@@ -284,7 +284,7 @@ pub(crate) fn put_part(op: &'static str, x: &Tensor, part: &Part, value: &Tensor
         let picks = Picks::of(op, x, part)?;
         let old = read_part(x, part)?;
         let value = fit_shape(op, x, &picks.shape_of(&old), value)?;
-        let new = picks.put(op, &old, &value, accumulate)?;
+        let new = picks.put(op, &old, &value, accumulate).map_err(|e| explain(op, x, part, e))?;
         if part.cuts.iter().zip(x.shape()).all(|(c, &n)| c.is_all(n)) {
             return new.reshape_to(x.shape());
         }

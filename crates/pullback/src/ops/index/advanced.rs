@@ -16,7 +16,7 @@ use crate::ops::family::{apply1, vmap_elementwise};
 use crate::ops::shape::broadcast_to;
 use crate::shape::{Dims, Shape, broadcast, numel};
 use crate::tensor::Part;
-use crate::{DType, Result, Tensor};
+use crate::{DType, Error, ErrorKind, Result, Tensor};
 
 /// Checked positions along some neighbouring dimensions of a part, as if these were one.
 struct Positions {
@@ -47,12 +47,15 @@ struct Merged {
 }
 
 impl Picks {
-    /// The picks of an index of `x`, all checked against `x`.
+    /// The picks of an index of `x`, checked against `x`; a single index of known values is left to the kernel, whose
+    /// error [`explain`] puts in terms of `x`.
     pub(in crate::ops) fn of(op: &'static str, x: &Tensor, part: &Part) -> Result<Picks> {
+        let single = part.picks.len() == 1 && x.array().is_some() && part.picks[0].index.array().is_some();
         let mut picks = Picks { dims: Dims::new(), along: SmallVec::new(), shape: Shape::new() };
         for pick in &part.picks {
             let (index, rank) = match pick.index.dtype() {
                 DType::Bool => (true_places_in(op, x, pick.of, &pick.index)?, pick.index.rank()),
+                _ if single => (pick.index.clone(), 1),
                 _ => (Wanted::Elements.check(op, x, pick.of, &pick.index)?, 1),
             };
             let size = numel(&x.shape()[pick.of..pick.of + rank]);
@@ -170,6 +173,18 @@ impl Picks {
         }
         permuted(&out.reshape_to(&open)?, &back)
     }
+}
+
+/// An error about picks of an index of `x`.
+pub(in crate::ops) fn explain(op: &'static str, x: &Tensor, part: &Part, e: Error) -> Error {
+    if e.kind() == ErrorKind::Index {
+        for pick in part.picks.iter().filter(|pick| pick.index.dtype() != DType::Bool) {
+            if let Err(better) = Wanted::Elements.check(op, x, pick.of, &pick.index) {
+                return better;
+            }
+        }
+    }
+    e
 }
 
 fn permuted(x: &Tensor, order: &[usize]) -> Result<Tensor> {

@@ -13,7 +13,7 @@ use crate::error::bail;
 use crate::function::op::{Batched, Cotangents, Op, Tangents};
 use crate::function::{Cotangent, OpRef, Outs, Saved, Tangent, VmapInfo};
 use crate::interp::bind;
-use crate::kernels::gather;
+use crate::kernels::scatter;
 use crate::ops::family::apply1;
 use crate::ops::shape::zeros;
 use crate::ops::table::{ErrorSample, Kink, Naive, Sample, ops, sample_tensor};
@@ -157,7 +157,7 @@ fn join(x: &Tensor, dim: usize, index: &Tensor, src: &Tensor, reduce: Reduce, ow
         Reduce::Prod => {
             let x = base(x, 1)?;
             if let (Some(x), Some(index), Some(src)) = (x.array(), index.array(), src.array()) {
-                return Ok(gather::scatter_prod(x, dim, index, src)?.into());
+                return Ok(scatter::scatter_prod(x, dim, index, src)?.into());
             }
             if !x.dtype().is_float() {
                 return apply1(IntegerProduct { dim }, &[&x, index, src]);
@@ -187,7 +187,7 @@ impl Op for IntegerProduct {
     }
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
         let [x, index, src] = [0, 1, 2].map(|k| inputs[k].concrete());
-        Ok(smallvec![gather::scatter_prod(x, self.dim, index, src)?.into()])
+        Ok(smallvec![scatter::scatter_prod(x, self.dim, index, src)?.into()])
     }
     fn save(&self, _: &[bool], _: &[&Tensor], _: &[Tensor]) -> Result<Saved> {
         Ok(Saved::default())
@@ -230,7 +230,7 @@ impl Op for Recurrence {
     }
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
         let [t, index, a, b] = [0, 1, 2, 3].map(|k| inputs[k].concrete());
-        let (before, end) = gather::recur(t, self.dim, index, [a, b], self.backwards)?;
+        let (before, end) = scatter::recur(t, self.dim, index, [a, b], self.backwards)?;
         Ok(smallvec![before.into(), end.into()])
     }
     fn save(&self, _: &[bool], inputs: &[&Tensor], outputs: &[Tensor]) -> Result<Saved> {
@@ -325,7 +325,7 @@ impl Op for Extreme {
     }
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
         let [x, index, src] = [0, 1, 2].map(|k| inputs[k].concrete());
-        Ok(smallvec![gather::scatter_extreme(x, self.dim, index, src, self.largest, self.own)?.into()])
+        Ok(smallvec![scatter::scatter_extreme(x, self.dim, index, src, self.largest, self.own)?.into()])
     }
     fn save(&self, _: &[bool], inputs: &[&Tensor], outputs: &[Tensor]) -> Result<Saved> {
         Ok(Saved::tensors([inputs[0], inputs[1], inputs[2], &outputs[0]]))
