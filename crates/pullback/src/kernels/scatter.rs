@@ -22,13 +22,16 @@ pub(crate) fn scatter_extreme(
     own: bool,
 ) -> Result<Array> {
     let index = check("scatter_reduce", x, dim, index)?;
-    dispatch!(x.dtype(), "scatter_reduce", all, T => {
-        let none = Array::full([], if largest { T::LOWEST } else { T::HIGHEST }).expand(index.shape());
-        let x = if own { x.clone() } else { put::<T>(x, dim, &index, &none, newer) };
-        Ok(put::<T>(&x, dim, &index, src, move |a, b| {
-            if (largest & (a > b)) | (!largest & (a < b)) | is_nan(a) { a } else { b }
-        }))
-    })
+    dispatch!(x.dtype(), "scatter_reduce", all, T => Ok(extreme::<T>(x, dim, &index, src, largest, own)))
+}
+
+fn extreme<T: Bounds>(x: &Array, dim: usize, index: &Array, src: &Array, largest: bool, own: bool) -> Array {
+    let join = move |a: T, b: T| if (largest & (a > b)) | (!largest & (a < b)) | is_nan(a) { a } else { b };
+    if own {
+        return put::<T>(x, dim, index, src, join);
+    }
+    let none = Array::full([], if largest { T::LOWEST } else { T::HIGHEST }).expand(index.shape());
+    put::<T>(&put::<T>(x, dim, index, &none, newer), dim, index, src, join)
 }
 
 /// A copy of `x` with each element multiplied by those of `src` at its place.

@@ -22,7 +22,7 @@ pub enum PadMode {
     Reflect,
     /// The last element: `[a a] a b c [c c]`.
     Replicate,
-    /// The elements from the other end: `[b c] a b c [a b]`. At most as many as there are.
+    /// The elements from the other end: `[b c] a b c [a b]`. At most as many as are left where elements are taken away.
     Circular,
 }
 
@@ -104,7 +104,7 @@ fn pad(x: &Tensor, padding: &[isize], mode: PadMode) -> Result<Tensor> {
                     isize::MAX
                 }
             }
-            PadMode::Circular => n as isize,
+            PadMode::Circular => left as isize,
         };
         // Nothing is needed of a dimension without elements if nothing is put there.
         if before.max(after) > most.max(0) {
@@ -183,6 +183,11 @@ fn extend(x: &Tensor, (dim, before, after): Side, mode: PadMode) -> Result<Tenso
         let start = before.unsigned_abs();
         return slice(x, dim, start, n as usize - start - after.unsigned_abs(), 1);
     }
+    if mode == PadMode::Circular && (before < 0 || after < 0) {
+        // What is taken away does not come back at the other end.
+        let left = extend(x, (dim, before.min(0), after.min(0)), mode)?;
+        return extend(&left, (dim, before.max(0), after.max(0)), mode);
+    }
     let places: Vec<i64> = (-before..n + after).map(|place| source(place, n, mode) as i64).collect();
     x.index_select(dim as isize, &Tensor::from(places))
 }
@@ -211,7 +216,11 @@ fn pad_samples() -> Vec<Sample> {
                             from.push(p as usize);
                         }
                         PadMode::Replicate => from.push(place.max(0).min(n - 1) as usize),
-                        PadMode::Circular => from.push(((place + n) % n) as usize),
+                        PadMode::Circular => {
+                            let first = (-side(d, 0)).max(0);
+                            let left = n - first - (-side(d, 1)).max(0);
+                            from.push((first + (place - first + left) % left) as usize);
+                        }
                     }
                 }
                 x[0].at(&from)
