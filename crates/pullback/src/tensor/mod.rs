@@ -109,7 +109,7 @@ impl Tensor {
     /// # Safety
     /// The tensor must not be used or dropped afterwards.
     #[inline(always)]
-    unsafe fn take(&mut self) -> Owned {
+    unsafe fn release(&mut self) -> Owned {
         // SAFETY: the address comes from a handle of the kind that the mark says, and the caller's promise.
         unsafe {
             match self.is_tracer() {
@@ -123,7 +123,7 @@ impl Tensor {
     #[inline(always)]
     pub(crate) fn into_tracer(self) -> Result<TracerHandle, Tensor> {
         // SAFETY: the tensor is not used again.
-        match unsafe { ManuallyDrop::new(self).take() } {
+        match unsafe { ManuallyDrop::new(self).release() } {
             Owned::Tracer(tracer) => Ok(tracer),
             Owned::Array(array) => Err(array.into()),
         }
@@ -154,7 +154,7 @@ impl Drop for Tensor {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: this is the last use.
-        drop(unsafe { self.take() });
+        drop(unsafe { self.release() });
     }
 }
 

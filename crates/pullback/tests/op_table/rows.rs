@@ -10,6 +10,9 @@ use super::run::guarded;
 
 type Outcome = Result<(), String>;
 
+/// The check of the imperative surface, which is in a file of its own.
+pub const WALKS: &str = "walks_match_transforms";
+
 /// Checks of one sample.
 pub const SAMPLE_CHECKS: &[(&str, fn(&Sample) -> Outcome)] =
     &[("values", values), ("values_are_finite", values_are_finite), ("integers", integers)];
@@ -265,8 +268,8 @@ fn samples(op: &OpInfo) -> Outcome {
     if labels.len() < samples.len() {
         return Err("two samples have one label".into());
     }
-    let checks = SAMPLE_CHECKS.iter().chain(super::imperative::SAMPLE_CHECKS);
-    let known: HashSet<&str> = properties().iter().map(|p| p.name).chain(checks.map(|(name, _)| *name)).collect();
+    let known: HashSet<&str> =
+        properties().iter().map(|p| p.name).chain(SAMPLE_CHECKS.iter().map(|(name, _)| *name)).chain([WALKS]).collect();
     for sample in &samples {
         if let Some((name, _)) = sample.expected_failures.iter().find(|(name, _)| !known.contains(name)) {
             return Err(format!("sample `{}` expects the failure of `{name}`, which is no property", sample.label));
