@@ -83,13 +83,18 @@ pub(crate) struct OutOfRange {
 /// else is contiguous.
 pub(crate) fn checked(op: &str, index: &Array, size: usize) -> Result<std::result::Result<Array, OutOfRange>> {
     let size = size as i64;
-    valid(op, index, |i| (-size <= i) & (i < size))
+    // The sign of either difference tells what is out of range; neither is hidden by an overflow, as `size` is positive.
+    let outside = |values: &[i64]| {
+        let signs = values.iter().fold(0, |signs, i| signs | i.wrapping_add(size) | (size - 1).wrapping_sub(*i));
+        signs < 0
+    };
+    valid(op, index, outside, |i| (-size <= i) & (i < size))
 }
 
 /// The index as `i64` if every element is below `size`.
 pub(crate) fn below(op: &str, index: &Array, size: usize) -> Result<std::result::Result<Array, OutOfRange>> {
     let size = size as i64;
-    valid(op, index, |i| i < size)
+    valid(op, index, |values| values.iter().any(|&i| i >= size), |i| i < size)
 }
 
 /// The places along a dim of `size` of the elements of slices of `len` from each of `starts` on, as one more dim.
@@ -101,7 +106,8 @@ pub(crate) fn ranges(
 ) -> Result<std::result::Result<Array, OutOfRange>> {
     let last = size.checked_sub(len).map_or(-1, |last| last as i64);
     let first = |i: i64| if i < 0 { i + size as i64 } else { i };
-    let starts = match valid(op, starts, |i| (0..=last).contains(&first(i)))? {
+    let good = |i| (0..=last).contains(&first(i));
+    let starts = match valid(op, starts, |values| !values.iter().all(|&i| good(i)), good)? {
         Ok(starts) => contiguous(&starts),
         Err(found) => return Ok(Err(found)),
     };
@@ -111,9 +117,15 @@ pub(crate) fn ranges(
     Ok(Ok(Array::from_slice(shape, &places)))
 }
 
-/// The index as `i64` if every element is good. What was repeated stays repeated, all else is contiguous.
+/// The index as `i64` if every element is good, and else the first that is not; `some_bad` tells quickly whether there is
+/// one. What was repeated stays repeated, all else is contiguous.
 #[inline(always)]
-fn valid(op: &str, index: &Array, good: impl Fn(i64) -> bool + Sync) -> Result<std::result::Result<Array, OutOfRange>> {
+fn valid(
+    op: &str,
+    index: &Array,
+    some_bad: impl Fn(&[i64]) -> bool + Sync,
+    good: impl Fn(i64) -> bool,
+) -> Result<std::result::Result<Array, OutOfRange>> {
     let mut compact = index.clone();
     for d in 0..index.rank() {
         if index.strides()[d] == 0 && index.shape()[d] > 1 {
@@ -130,8 +142,7 @@ fn valid(op: &str, index: &Array, good: impl Fn(i64) -> bool + Sync) -> Result<s
     let values = places(&compact);
     let bad = AtomicBool::new(false);
     split(values.len(), 1, values.len() / 2, |range| {
-        // Without an early exit, so that the good case is a vectorised loop.
-        if values[range].iter().fold(false, |bad, &i| bad | !good(i)) {
+        if some_bad(&values[range]) {
             bad.store(true, Relaxed);
         }
     });
@@ -202,8 +213,9 @@ fn select<T: Element>(x: &Array, batch: usize, dim: usize, index: &Array) -> Arr
                 let base = o * count;
                 let low = range.start.saturating_sub(base);
                 let high = (range.end - base).min(count);
-                let places = all[o / sharing * count..][..count].iter().enumerate().take(high).skip(low);
-                let slice_at = |i: i64| at + place(i, size) as isize * step;
+                let places = (low..).zip(&all[o / sharing * count..][low..high]);
+                let (size, step, out) = (size, step, out);
+                let slice_at = move |i: i64| at + place(i, size) as isize * step;
                 // SAFETY: the index was checked, so these are slices of `x`; their places in the result are ours.
                 unsafe {
                     if slice == 1 {
@@ -265,12 +277,14 @@ pub(super) fn pick<T: Element>(x: &Array, dim: usize, index: &Array) -> Array {
         split(nest.len(), 1, index.numel(), |range| {
             nest.walk(range, |i, [at, place_at]| {
                 let start = i * run.size;
+                // Copies, which the compiler need not read again after every write.
+                let ([x_step, place_step], size, step) = (run.steps, size, step);
                 for k in 0..run.size {
                     // SAFETY: the index was checked, so these are elements of it and of `x`; the place in the result
                     // is ours.
                     unsafe {
-                        let i = *places.at(place_at + k as isize * run.steps[1]);
-                        let offset = at + k as isize * run.steps[0] + place(i, size) as isize * step;
+                        let i = *places.at(place_at + k as isize * place_step);
+                        let offset = at + k as isize * x_step + place(i, size) as isize * step;
                         *out.at(start + k) = *from.at(offset);
                     }
                 }
@@ -317,19 +331,20 @@ pub(super) fn put<T: Element>(
         outer.walk(range, |_, base| {
             inner.walk(0..inner.len(), |_, more| {
                 let [p, q, r]: [isize; 3] = std::array::from_fn(|k| base[k] + more[k]);
+                let ([to_step, from_step, place_step], size, step) = (run.steps, size, step);
                 // SAFETY: the index was checked, so these are elements of it, of `src` and of the result; threads write
                 // to different places.
                 unsafe {
-                    if run.steps[2] == 0 {
+                    if place_step == 0 {
                         // One place for the whole run.
                         let i = place(*places.at(r), size) as isize;
                         let to = to.at((p + i * step) as usize);
-                        join_run(to, from.at(q), run.size, [run.steps[0], run.steps[1]], &join);
+                        join_run(to, from.at(q), run.size, [to_step, from_step], &join);
                     } else {
                         for k in 0..run.size as isize {
-                            let i = place(*places.at(r + k * run.steps[2]), size) as isize;
-                            let to = to.at((p + k * run.steps[0] + i * step) as usize);
-                            *to = join(*to, *from.at(q + k * run.steps[1]));
+                            let i = place(*places.at(r + k * place_step), size) as isize;
+                            let to = to.at((p + k * to_step + i * step) as usize);
+                            *to = join(*to, *from.at(q + k * from_step));
                         }
                     }
                 }
@@ -379,6 +394,7 @@ fn add_slices<T: Number>(x: &Array, batch: usize, dim: usize, index: &Array, src
     let count = slices.len();
     let sharing: usize = x.shape()[batch..dim].iter().product();
     let run = inner.pop();
+    let step = strides[dim];
     let from = In::<T>::of(src);
     let to = Out::new(out.as_mut_slice::<T>().map_or(std::ptr::null_mut(), |s| s.as_mut_ptr()));
     let nanos = src.numel() / 4 + outer.len() * count * 4;
@@ -389,8 +405,20 @@ fn add_slices<T: Number>(x: &Array, batch: usize, dim: usize, index: &Array, src
             let low = range.start.saturating_sub(o * run.size);
             let high = (range.end - o * run.size).min(run.size);
             let places = &all[o / sharing * count..][..count];
+            if let (1, [], [Loop { steps: [each], .. }]) = (run.size, &inner.loops[..], &slices.loops[..]) {
+                let (each, size, step) = (*each, size, step);
+                // Single elements, in equal steps.
+                for (l, &i) in places.iter().enumerate() {
+                    // SAFETY: as below.
+                    unsafe {
+                        let to = to.at((a + place(i, size) as isize * step) as usize);
+                        *to = (*to).plus(*from.at(b + l as isize * each));
+                    }
+                }
+                return;
+            }
             slices.walk(0..count, |l, [more]| {
-                let a = a + place(places[l], size) as isize * strides[dim];
+                let a = a + place(places[l], size) as isize * step;
                 let b = b + more;
                 // SAFETY: the index was checked; these columns of the result are ours.
                 unsafe {

@@ -71,6 +71,8 @@ fn steps<T: Number>(x: &Array, dim: usize, index: &Array, [a, b]: [&Array; 2], b
         }
         split(outer.len(), 1, all.len() * 4, |range| {
             outer.walk(range, |o, [at]| {
+                // Copies, which the compiler need not read again after every write.
+                let (a, b, to, before, size, step) = (a, b, to, before, size, step);
                 for n in 0..count {
                     let n = if backwards { count - 1 - n } else { n };
                     for (k, &offset) in (o * count * run + n * run..).zip(&offsets) {
