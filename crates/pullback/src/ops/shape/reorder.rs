@@ -180,6 +180,7 @@ struct Permute(Dims);
 
 impl Linear for Permute {
     const NAME: &'static str = "permute";
+    const COMPUTES: bool = false;
     fn kernel(&self, x: &Array) -> Result<Array> {
         Ok(x.permute(&self.0))
     }
@@ -271,6 +272,7 @@ struct Flip(Dims);
 
 impl Linear for Flip {
     const NAME: &'static str = "flip";
+    const COMPUTES: bool = false;
     fn kernel(&self, x: &Array) -> Result<Array> {
         let mut out = x.clone();
         for &d in &self.0 {
@@ -317,6 +319,7 @@ struct Roll {
 
 impl Linear for Roll {
     const NAME: &'static str = "roll";
+    const COMPUTES: bool = false;
     fn kernel(&self, x: &Array) -> Result<Array> {
         let Roll { dim, shift } = *self;
         let stays = x.shape()[dim] - shift;
