@@ -197,7 +197,10 @@ pub use graph::capture;
 pub use kernels::threads::{num_threads, set_num_threads};
 #[cfg(feature = "fft")]
 pub use ops::fft;
-pub use ops::{Interpolation, Reduction, cat, complex, einsum, polar, stack};
+pub use ops::{
+    GridOrder, Interpolation, PadMode, Reduce, Reduction, block_diag, broadcast_tensors, cartesian_prod, cat, complex, einsum,
+    meshgrid, polar, stack,
+};
 pub use shape::{Shape, TensorType};
 pub use tensor::{Ellipsis, IndexBound, IndexItem, Indices, NewAxis, Operand, Tensor, s};
 pub use transforms::implicit;

@@ -21,6 +21,7 @@ pub(crate) mod region;
 pub(crate) mod running;
 pub(crate) mod samplers;
 pub(crate) mod scan;
+pub(crate) mod scatter;
 pub(crate) mod search;
 pub(crate) mod simd;
 pub(crate) mod softmax;

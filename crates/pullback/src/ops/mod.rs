@@ -14,6 +14,7 @@ pub(crate) mod family;
 #[cfg(feature = "fft")]
 pub mod fft;
 mod fill;
+mod grid;
 mod index;
 mod join;
 mod loss;
@@ -24,6 +25,7 @@ mod moments;
 mod nan;
 mod norm;
 mod pairwise;
+mod part_scatter;
 mod power;
 mod prod;
 mod quantile;
@@ -39,12 +41,16 @@ mod sort;
 pub(crate) mod structural;
 pub mod table;
 mod unary;
+mod unique;
 
 pub use complex::{complex, polar};
+pub use grid::{GridOrder, block_diag, broadcast_tensors, cartesian_prod, meshgrid};
+pub use index::reduce::Reduce;
 pub use join::{cat, stack};
 pub use loss::Reduction;
 pub use matmul::einsum;
 pub use quantile::Interpolation;
+pub use shape::pad::PadMode;
 
 /// The tables of the families.
 static FAMILIES: &[&[table::OpInfo]] = &[
@@ -60,7 +66,11 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     #[cfg(feature = "fft")]
     fft::OPS,
     fill::OPS,
+    grid::OPS,
     index::elements::OPS,
+    index::flat::OPS,
+    index::masks::OPS,
+    index::reduce::OPS,
     index::slices::OPS,
     join::OPS,
     loss::OPS,
@@ -71,6 +81,7 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     nan::OPS,
     norm::OPS,
     pairwise::OPS,
+    part_scatter::OPS,
     power::OPS,
     prod::OPS,
     quantile::OPS,
@@ -79,11 +90,13 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     regression::OPS,
     running::OPS,
     scan::OPS,
+    shape::pad::OPS,
     shape::reorder::OPS,
     shape::repeat::OPS,
     shape::reshape::OPS,
     shape::slice::OPS,
     shape::split::OPS,
+    shape::unfold::OPS,
     softmax::OPS,
     sort::OPS,
     unary::activation::OPS,
@@ -96,6 +109,7 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     unary::special::OPS,
     unary::special::WITH_PARAMETERS,
     unary::trigonometric::OPS,
+    unique::OPS,
 ];
 
 /// Every operation.

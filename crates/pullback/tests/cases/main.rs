@@ -8,6 +8,7 @@ mod graphs;
 mod hostile;
 mod hostile_functions;
 mod hostile_values;
+mod indexing;
 mod inplace;
 mod memory;
 mod models;

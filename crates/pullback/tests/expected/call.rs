@@ -80,7 +80,8 @@ macro_rules! operand {
 
 /// The outputs of operation `op`.
 pub fn call(op: &str, parameters: &[&str], inputs: &[Tensor]) -> Result<Vec<Tensor>> {
-    if let Some(outputs) = crate::complex::call(op, parameters, inputs) {
+    let others = [crate::complex::call, crate::index::call];
+    if let Some(outputs) = others.iter().find_map(|call| call(op, parameters, inputs)) {
         return outputs;
     }
     let p = Parameters(parameters);
