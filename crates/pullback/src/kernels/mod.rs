@@ -2,6 +2,7 @@
 
 pub(crate) mod cast;
 pub(crate) mod classes;
+pub(crate) mod conv;
 pub(crate) mod copy;
 pub(crate) mod gather;
 pub(crate) mod join;

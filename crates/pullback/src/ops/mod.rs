@@ -19,6 +19,7 @@ mod median;
 mod modulo;
 mod moments;
 mod nan;
+pub mod nn;
 mod norm;
 mod pairwise;
 mod power;
@@ -62,6 +63,7 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     modulo::OPS,
     moments::OPS,
     nan::OPS,
+    nn::conv::OPS,
     norm::OPS,
     pairwise::OPS,
     power::OPS,
