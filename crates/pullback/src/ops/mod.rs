@@ -64,6 +64,7 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     moments::OPS,
     nan::OPS,
     nn::conv::OPS,
+    nn::pool::OPS,
     norm::OPS,
     pairwise::OPS,
     power::OPS,

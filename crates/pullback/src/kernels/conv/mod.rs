@@ -392,6 +392,53 @@ impl<T: Real> Work<T> {
     }
 }
 
+/// The columns of each image `x[.., height, width]`, `[.., taps, positions]`, where `geometry` has the sizes of the image in its last
+/// dimensions; `shape` is that of the result.
+pub(crate) fn columns(g: &Geometry, x: &Array, shape: Shape) -> Result<Array> {
+    let x = contiguous(x);
+    dispatch!(x.dtype(), "im2col", float, T => Ok(per_image::<T>(g, &x, shape, g.volume(), g.taps() * g.positions(),
+        |x, to| {
+            // SAFETY: the image and the room for its columns are those of this call.
+            unsafe { unfold(g, 1, x, 0..g.positions(), to, g.positions()) }
+        })))
+}
+
+/// The sum of columns, each element where it came from: the transpose of [`columns`].
+pub(crate) fn sum_columns(g: &Geometry, columns: &Array, shape: Shape) -> Result<Array> {
+    let columns = contiguous(columns);
+    dispatch!(columns.dtype(), "col2im", float, T => Ok(per_image::<T>(g, &columns, shape, g.taps() * g.positions(), g.volume(),
+        |from, x| {
+            // SAFETY: as above.
+            unsafe {
+                x.write_bytes(0, g.volume());
+                fold(g, 1, from, g.positions(), 0..g.positions(), x);
+            }
+        })))
+}
+
+/// An array of `shape` made of parts of `to` elements, one from each part of `from` elements of `x`.
+fn per_image<T: Real>(
+    g: &Geometry,
+    x: &Array,
+    shape: Shape,
+    from: usize,
+    to: usize,
+    f: impl Fn(*const T, *mut T) + Sync,
+) -> Array {
+    let x = In::<T>::of(x);
+    let count = shape.iter().product::<usize>() / to.max(1);
+    // SAFETY: every part of the result is written by its own call.
+    unsafe {
+        output(shape, |out| {
+            split(count, 1, count.saturating_mul(g.taps() * g.positions()), |range| {
+                for k in range {
+                    f(x.at((k * from) as isize), out.at(k * to));
+                }
+            });
+        })
+    }
+}
+
 /// Adds `n` elements to others.
 ///
 /// # Safety
