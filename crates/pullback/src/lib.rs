@@ -134,6 +134,7 @@
 //! - [`autograd`]: the imperative surface: leaves, `backward`, hooks, `no_grad`, and finding where a NaN was born.
 //! - [`implicit`]: solutions of equations, by any solver.
 //! - [`graph`]: functions written down as lists of operations, and run again.
+//! - [`nn`]: options of convolutions, pooling, attention; [`init`]: first values of parameters.
 //! - [`random`]: seeded random tensors, and what `vmap` does with them.
 //! - [`testing`]: checking derivatives.
 
@@ -147,6 +148,7 @@ mod dtype;
 mod error;
 pub mod function;
 pub mod graph;
+pub mod init;
 mod interp;
 mod kernels;
 mod ops;

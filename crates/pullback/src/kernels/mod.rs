@@ -1,5 +1,6 @@
 //! Loops over arrays. Nothing here knows a tensor, a level or a graph.
 
+pub(crate) mod attention;
 pub(crate) mod cast;
 pub(crate) mod classes;
 pub(crate) mod conv;
@@ -10,6 +11,7 @@ pub(crate) mod map;
 pub(crate) mod math;
 pub(crate) mod matmul;
 pub(crate) mod median;
+pub(crate) mod normalize;
 pub(crate) mod place;
 pub(crate) mod prod;
 pub(crate) mod random;

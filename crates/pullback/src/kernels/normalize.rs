@@ -8,7 +8,7 @@ use super::strided::{In, Out, output};
 use super::threads::split;
 use crate::Result;
 use crate::array::Array;
-use crate::dtype::dispatch;
+use crate::dtype::{Element, dispatch};
 use crate::kernels::copy::contiguous;
 use crate::shape::Shape;
 
@@ -40,6 +40,16 @@ pub(crate) fn normalize(
 pub(crate) fn differential(d: &Array, y: &Array, r: &Array, center: bool) -> Result<Array> {
     let [d, y, r] = [d, y, r].map(contiguous);
     dispatch!(d.dtype(), "normalize", float, T => Ok(differentiated::<T>(&d, &y, &r, center)))
+}
+
+/// Element `k`.
+///
+/// # Safety
+/// There must be one.
+#[inline(always)]
+unsafe fn read<T: Float>(x: In<T>, k: usize) -> T {
+    // SAFETY: by the contract.
+    unsafe { *x.at(k as isize) }
 }
 
 /// How many sums run side by side.
@@ -114,32 +124,35 @@ fn normalized<T: Float>(x: &Array, eps: T, center: bool, affine: Option<(&[T], O
                         let set = Set::of(&shape, k);
                         // SAFETY: the places of a set lie inside of the array; every set is written once.
                         unsafe {
-                            let at = #[inline(always)]
-                            |k: usize| *from.at(k as isize);
-                            let mean = if center { T::from_f64(set.sum(at) / n) } else { T::ZERO };
-                            let square = #[inline(always)]
-                            |k: usize| {
-                                let d = at(k) - mean;
-                                d * d
+                            let mean = match center {
+                                true => T::from_f64(set.sum(#[inline(always)] |k| read(from, k)) / n),
+                                false => T::ZERO,
                             };
-                            let scale = T::ONE / (T::from_f64(set.sum(square) / n) + eps).sqrt();
+                            let squares = set.sum(
+                                #[inline(always)]
+                                |k| {
+                                    let d = read(from, k) - mean;
+                                    d * d
+                                },
+                            );
+                            let scale = T::ONE / (T::from_f64(squares / n) + eps).sqrt();
                             *r.at(k) = scale;
                             for start in set.starts() {
                                 let to = std::slice::from_raw_parts_mut(out.at(start), set.len);
                                 match affine {
                                     None => {
                                         for (j, t) in to.iter_mut().enumerate() {
-                                            *t = (at(start + j) - mean) * scale;
+                                            *t = (read(from, start + j) - mean) * scale;
                                         }
                                     }
                                     Some((w, None)) => {
                                         for (j, (t, &w)) in to.iter_mut().zip(w).enumerate() {
-                                            *t = (at(start + j) - mean) * scale * w;
+                                            *t = (read(from, start + j) - mean) * scale * w;
                                         }
                                     }
                                     Some((w, Some(b))) => {
                                         for (j, ((t, &w), &b)) in to.iter_mut().zip(w).zip(b).enumerate() {
-                                            *t = (at(start + j) - mean) * scale * w + b;
+                                            *t = (read(from, start + j) - mean) * scale * w + b;
                                         }
                                     }
                                 }
@@ -162,27 +175,27 @@ fn normalized<T: Float>(x: &Array, eps: T, center: bool, affine: Option<(&[T], O
 fn differentiated<T: Float>(d: &Array, y: &Array, r: &Array, center: bool) -> Array {
     let shape = Shape::from_slice(d.shape());
     let (sets, n) = (shape[0] * shape[2], (shape[1] * shape[3]) as f64);
-    let [d_at, y_at, r_at] = [d, y, r].map(In::<T>::of);
+    let numel = d.numel();
+    let [d, y, r] = [d, y, r].map(In::<T>::of);
     // SAFETY: the places of a set lie inside of the arrays; every set is written once.
     unsafe {
         output(shape.clone(), |out| {
-            split(sets, 1, d.numel() * size_of::<T>() / 3 + sets * 10, |range| {
+            split(sets, 1, numel * size_of::<T>() / 3 + sets * 10, |range| {
                 vectorize(
                     #[inline(always)]
                     || {
                         for k in range.clone() {
                             let set = Set::of(&shape, k);
-                            let d = #[inline(always)]
-                            |k: usize| *d_at.at(k as isize);
-                            let y = #[inline(always)]
-                            |k: usize| *y_at.at(k as isize);
-                            let mean = if center { T::from_f64(set.sum(d) / n) } else { T::ZERO };
-                            let product = T::from_f64(set.sum(#[inline(always)] |k| d(k) * y(k)) / n);
-                            let scale = *r_at.at(k as isize);
+                            let mean = match center {
+                                true => T::from_f64(set.sum(#[inline(always)] |k| read(d, k)) / n),
+                                false => T::ZERO,
+                            };
+                            let product = set.sum(#[inline(always)] |k| read(d, k) * read(y, k));
+                            let (product, scale) = (T::from_f64(product / n), read(r, k));
                             for start in set.starts() {
                                 let to = std::slice::from_raw_parts_mut(out.at(start), set.len);
                                 for (j, t) in to.iter_mut().enumerate() {
-                                    *t = scale * (d(start + j) - mean - y(start + j) * product);
+                                    *t = scale * (read(d, start + j) - mean - read(y, start + j) * product);
                                 }
                             }
                         }

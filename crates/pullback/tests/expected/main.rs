@@ -1,4 +1,5 @@
-//! Values and derivatives of every operation against those that other programs computed: PyTorch (`torch.txt`) and mpmath
+//! Values and derivatives of every operation against those that other programs computed: PyTorch (`torch.txt`, and `nn.txt` for what
+//! neural networks are made of) and mpmath
 //! (`mpmath.txt`). `scripts/expected` writes both files and says what is in a line.
 
 mod call;
@@ -11,6 +12,7 @@ use pullback::{DType, Result, Tensor, jvp, vjp};
 use read::{Case, read};
 
 const TORCH: &str = include_str!("torch.txt");
+const NN: &str = include_str!("nn.txt");
 const MPMATH: &str = include_str!("mpmath.txt");
 
 /// The elements of cotangents and tangents, in turn; see `pattern`.
@@ -93,6 +95,12 @@ fn values_and_derivatives_are_those_of_torch() {
     assert!(failures.is_empty(), "{} cases differ:\n{}", failures.len(), failures.join("\n"));
 }
 
+#[test]
+fn networks_are_those_of_torch() {
+    let failures: Vec<String> = read(NN).iter().filter_map(outcome).collect();
+    assert!(failures.is_empty(), "{} cases differ:\n{}", failures.len(), failures.join("\n"));
+}
+
 /// How many numbers lie between two of a dtype, up to the sign of zero.
 fn ulps(got: f64, want: f64, dtype: DType) -> f64 {
     if got == want || got.is_nan() && want.is_nan() {
@@ -136,7 +144,7 @@ fn values_are_within_four_ulps_of_mpmath() {
 /// Prints the operations that still lack a second opinion.
 #[test]
 fn almost_every_operation_has_a_line() {
-    let (cases, all) = (read(TORCH), operations().count());
+    let (cases, all) = (Vec::from_iter([TORCH, NN].into_iter().flat_map(read)), operations().count());
     let missing: Vec<&str> =
         operations().map(|op| op.name).filter(|name| !cases.iter().any(|c| c.op == *name)).collect();
     println!("{} of {all} operations have no case in scripts/expected: {missing:?}", missing.len());

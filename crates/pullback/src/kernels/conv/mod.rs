@@ -146,7 +146,7 @@ struct Blocks {
 }
 
 /// Memory for `n` elements, and its address.
-fn scratch<T: Element>(n: usize) -> (Array, *mut T) {
+pub(crate) fn scratch<T: Element>(n: usize) -> (Array, *mut T) {
     let mut start = std::ptr::null_mut();
     // SAFETY: elements are written before they are read, and only through the address.
     let array = unsafe { Array::build::<T>([n], |out| start = out.as_mut_ptr().cast()) };

@@ -1,6 +1,6 @@
 //! Pooling: the mean or the largest element of each of many windows.
 
-mod imp;
+pub(in crate::ops::nn) mod imp;
 mod options;
 mod samples;
 
