@@ -3,6 +3,7 @@
 //! (`mpmath.txt`). `scripts/expected` writes both files and says what is in a line.
 
 mod call;
+mod nn;
 mod read;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

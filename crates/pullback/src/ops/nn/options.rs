@@ -81,6 +81,12 @@ impl From<usize> for ConvPadding {
     }
 }
 
+impl From<PerDim> for ConvPadding {
+    fn from(sizes: PerDim) -> ConvPadding {
+        ConvPadding::Zeros(sizes)
+    }
+}
+
 impl<const N: usize> From<[usize; N]> for ConvPadding {
     fn from(sizes: [usize; N]) -> ConvPadding {
         ConvPadding::Zeros(sizes.into())
