@@ -155,10 +155,14 @@ pub fn trunc_normal(
         bail!(Dtype, "init::trunc_normal: expected a floating dtype, got {dtype}");
     }
     // The distribution function less 1/2, doubled: of the negative side, so that nothing is lost where it is close to 1.
-    let ends = Tensor::from([low, high]).sub(mean)?.mul(std::f64::consts::FRAC_1_SQRT_2 / std)?.erf()?.to_vec::<f64>()?;
+    let ends =
+        Tensor::from([low, high]).sub(mean)?.mul(std::f64::consts::FRAC_1_SQRT_2 / std)?.erf()?.to_vec::<f64>()?;
     if ends[0] == ends[1] {
-        bail!(Value, "init::trunc_normal: expected an interval that the distribution reaches, got {low} to {high} for mean \
-            {mean} and std {std}");
+        bail!(
+            Value,
+            "init::trunc_normal: expected an interval that the distribution reaches, got {low} to {high} for mean \
+            {mean} and std {std}"
+        );
     }
     let u = generator.uniform(shape, DType::F64)?.mul(ends[1] - ends[0])?.add(ends[0])?;
     // A place of 1 or -1 would be at infinity, which the clamp brings back to the end of the interval.
@@ -317,8 +321,11 @@ pub fn dirac(shape: &[usize], groups: usize, dtype: DType) -> Result<Tensor> {
         bail!(Value, "init::dirac: expected at least one group, got 0");
     }
     if !(3..=5).contains(&shape.len()) || shape[0] % groups != 0 {
-        bail!(Shape, "init::dirac: expected the shape of a weight of a convolution with a multiple of {groups} outputs, got {}",
-            Brackets(shape));
+        bail!(
+            Shape,
+            "init::dirac: expected the shape of a weight of a convolution with a multiple of {groups} outputs, got {}",
+            Brackets(shape)
+        );
     }
     let (each, inputs, kernel) = (shape[0] / groups, shape[1], &shape[2..]);
     let size = numel(kernel);

@@ -105,9 +105,23 @@ impl Set {
     #[inline(always)]
     fn sum<T: Float>(self, f: impl Fn(usize) -> T) -> f64 {
         if self.blocks == 1 {
-            return sum(self.len, #[inline(always)] |k| f(self.start + k)).to_f64();
+            return sum(
+                self.len,
+                #[inline(always)]
+                |k| f(self.start + k),
+            )
+            .to_f64();
         }
-        self.starts().map(|start| sum(self.len, #[inline(always)] |k| f(start + k)).to_f64()).sum()
+        self.starts()
+            .map(|start| {
+                sum(
+                    self.len,
+                    #[inline(always)]
+                    |k| f(start + k),
+                )
+                .to_f64()
+            })
+            .sum()
     }
 }
 
@@ -125,7 +139,12 @@ fn normalized<T: Float>(x: &Array, eps: T, center: bool, affine: Option<(&[T], O
                         // SAFETY: the places of a set lie inside of the array; every set is written once.
                         unsafe {
                             let mean = match center {
-                                true => T::from_f64(set.sum(#[inline(always)] |k| read(from, k)) / n),
+                                true => T::from_f64(
+                                    set.sum(
+                                        #[inline(always)]
+                                        |k| read(from, k),
+                                    ) / n,
+                                ),
                                 false => T::ZERO,
                             };
                             let squares = set.sum(
@@ -165,9 +184,7 @@ fn normalized<T: Float>(x: &Array, eps: T, center: bool, affine: Option<(&[T], O
     };
     let mut scales = None;
     // SAFETY: both arrays are written as a whole.
-    let y = unsafe {
-        output(shape.clone(), |out| scales = Some(output(statistics_shape(&shape), |r| write(out, r))))
-    };
+    let y = unsafe { output(shape.clone(), |out| scales = Some(output(statistics_shape(&shape), |r| write(out, r)))) };
     let scales = scales.unwrap_or_else(|| Array::full(statistics_shape(&shape), T::ONE));
     [y, scales]
 }
@@ -187,10 +204,18 @@ fn differentiated<T: Float>(d: &Array, y: &Array, r: &Array, center: bool) -> Ar
                         for k in range.clone() {
                             let set = Set::of(&shape, k);
                             let mean = match center {
-                                true => T::from_f64(set.sum(#[inline(always)] |k| read(d, k)) / n),
+                                true => T::from_f64(
+                                    set.sum(
+                                        #[inline(always)]
+                                        |k| read(d, k),
+                                    ) / n,
+                                ),
                                 false => T::ZERO,
                             };
-                            let product = set.sum(#[inline(always)] |k| read(d, k) * read(y, k));
+                            let product = set.sum(
+                                #[inline(always)]
+                                |k| read(d, k) * read(y, k),
+                            );
                             let (product, scale) = (T::from_f64(product / n), read(r, k));
                             for start in set.starts() {
                                 let to = std::slice::from_raw_parts_mut(out.at(start), set.len);

@@ -168,7 +168,8 @@ impl<T: Real> Work<T> {
 
     /// The address of a group of the image `x`, whose address is `x`.
     fn image(&self, x: In<T>, lane: usize, image: usize, group: usize) -> *const T {
-        x.at((((lane * self.s.images + image) * self.s.groups + group) * self.s.inputs * self.s.geometry.volume()) as isize)
+        x.at((((lane * self.s.images + image) * self.s.groups + group) * self.s.inputs * self.s.geometry.volume())
+            as isize)
     }
     /// Where a group of a weight begins.
     fn filter(&self, lane: usize, group: usize) -> usize {
@@ -227,7 +228,9 @@ impl<T: Real> Work<T> {
             let from = y.at(self.result(lane, image, group) as isize);
             for channel in 0..self.s.outputs {
                 // SAFETY: by the contract; several images are whole.
-                unsafe { std::ptr::copy_nonoverlapping(from.add(channel * all), room.add(channel * row + k * all), all) };
+                unsafe {
+                    std::ptr::copy_nonoverlapping(from.add(channel * all), room.add(channel * row + k * all), all)
+                };
             }
         }
         (room, row as isize)
@@ -397,23 +400,23 @@ impl<T: Real> Work<T> {
 pub(crate) fn columns(g: &Geometry, x: &Array, shape: Shape) -> Result<Array> {
     let x = contiguous(x);
     dispatch!(x.dtype(), "im2col", float, T => Ok(per_image::<T>(g, &x, shape, g.volume(), g.taps() * g.positions(),
-        |x, to| {
-            // SAFETY: the image and the room for its columns are those of this call.
-            unsafe { unfold(g, 1, x, 0..g.positions(), to, g.positions()) }
-        })))
+    |x, to| {
+        // SAFETY: the image and the room for its columns are those of this call.
+        unsafe { unfold(g, 1, x, 0..g.positions(), to, g.positions()) }
+    })))
 }
 
 /// The sum of columns, each element where it came from: the transpose of [`columns`].
 pub(crate) fn sum_columns(g: &Geometry, columns: &Array, shape: Shape) -> Result<Array> {
     let columns = contiguous(columns);
     dispatch!(columns.dtype(), "col2im", float, T => Ok(per_image::<T>(g, &columns, shape, g.taps() * g.positions(), g.volume(),
-        |from, x| {
-            // SAFETY: as above.
-            unsafe {
-                x.write_bytes(0, g.volume());
-                fold(g, 1, from, g.positions(), 0..g.positions(), x);
-            }
-        })))
+    |from, x| {
+        // SAFETY: as above.
+        unsafe {
+            x.write_bytes(0, g.volume());
+            fold(g, 1, from, g.positions(), 0..g.positions(), x);
+        }
+    })))
 }
 
 /// An array of `shape` made of parts of `to` elements, one from each part of `from` elements of `x`.

@@ -285,9 +285,10 @@ fn samples(
 ) -> Vec<Sample> {
     let shapes: [&[usize]; 4] = [&[7], &[2, 3], &[], &[0, 2]];
     let sample = |shape: &[usize]| {
-        Sample::one(format!("{label}, {shape:?}"), [sample_tensor(shape, -2.5, 2.5, 1)], move |x| call(&x[0])).reference(move |x| {
-            vec![Naive { shape: x[0].shape.clone(), data: x[0].data.iter().map(|&v| reference(v)).collect() }]
-        })
+        Sample::one(format!("{label}, {shape:?}"), [sample_tensor(shape, -2.5, 2.5, 1)], move |x| call(&x[0]))
+            .reference(move |x| {
+                vec![Naive { shape: x[0].shape.clone(), data: x[0].data.iter().map(|&v| reference(v)).collect() }]
+            })
     };
     shapes.map(sample).into()
 }
@@ -337,9 +338,12 @@ fn softshrink_kinks() -> Vec<Kink> {
 }
 
 fn softshrink_errors() -> Vec<ErrorSample> {
-    vec![ErrorSample::new("lambda", ErrorKind::Value, "softshrink: expected a lambda that is not negative, got -1", || {
-        Tensor::from([1.0]).softshrink(-1.0)
-    })]
+    vec![ErrorSample::new(
+        "lambda",
+        ErrorKind::Value,
+        "softshrink: expected a lambda that is not negative, got -1",
+        || Tensor::from([1.0]).softshrink(-1.0),
+    )]
 }
 
 fn tanhshrink_samples() -> Vec<Sample> {
@@ -355,11 +359,12 @@ fn threshold_kinks() -> Vec<Kink> {
 }
 
 fn glu_samples() -> Vec<Sample> {
-    let cases: [(&'static [usize], isize, usize); 4] = [(&[6], 0, 0), (&[2, 4], -1, 1), (&[4, 2, 3], 0, 0), (&[0, 2], 0, 0)];
+    let cases: [(&'static [usize], isize, usize); 4] =
+        [(&[6], 0, 0), (&[2, 4], -1, 1), (&[4, 2, 3], 0, 0), (&[0, 2], 0, 0)];
     cases
         .map(|(shape, dim, at)| {
-            Sample::one(format!("dim {dim} of {shape:?}"), [sample_tensor(shape, -2.0, 2.0, 1)], move |x| x[0].glu(dim)).reference(
-                move |x| {
+            Sample::one(format!("dim {dim} of {shape:?}"), [sample_tensor(shape, -2.0, 2.0, 1)], move |x| x[0].glu(dim))
+                .reference(move |x| {
                     let mut half = x[0].shape.clone();
                     half[at] /= 2;
                     vec![Naive::from_fn(&half, |i| {
@@ -367,8 +372,7 @@ fn glu_samples() -> Vec<Sample> {
                         gate[at] += half[at];
                         x[0].at(i) / (1.0 + (-x[0].at(&gate)).exp())
                     })]
-                },
-            )
+                })
         })
         .into()
 }
@@ -377,7 +381,9 @@ fn glu_errors() -> Vec<ErrorSample> {
     let x = sample_tensor(&[2, 3], 0.0, 1.0, 1);
     let y = x.clone();
     vec![
-        ErrorSample::new("odd", ErrorKind::Shape, "glu: expected an even size in dim 1, got f64[2,3]", move || x.glu(1)),
+        ErrorSample::new("odd", ErrorKind::Shape, "glu: expected an even size in dim 1, got f64[2,3]", move || {
+            x.glu(1)
+        }),
         ErrorSample::new("dim", ErrorKind::Dim, "glu: dim 2 is out of range for f64[2,3]", move || y.glu(2)),
     ]
 }
@@ -419,5 +425,7 @@ fn softmin_samples() -> Vec<Sample> {
 }
 
 fn softmin_errors() -> Vec<ErrorSample> {
-    vec![ErrorSample::new("dim", ErrorKind::Dim, "softmin: dim 1 is out of range for f64[1]", || Tensor::from([1.0]).softmin(1))]
+    vec![ErrorSample::new("dim", ErrorKind::Dim, "softmin: dim 1 is out of range for f64[1]", || {
+        Tensor::from([1.0]).softmin(1)
+    })]
 }

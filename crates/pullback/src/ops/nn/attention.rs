@@ -151,8 +151,10 @@ fn leading(q: &Tensor, k: &Tensor, v: &Tensor) -> Result<Shape> {
     let both = |a: &[usize], b: &[usize]| crate::shape::broadcast(a, b);
     match both(&lead(q), &lead(k)).and_then(|l| both(&l, &lead(v))) {
         Some(shape) => Ok(shape),
-        None => bail!(Shape, "{OP}: leading dimensions must broadcast, got queries {}, keys {} and values {}", q.ty(), k.ty(),
-            v.ty(); help = "heads of queries that share keys need `enable_gqa`"),
+        None => {
+            bail!(Shape, "{OP}: leading dimensions must broadcast, got queries {}, keys {} and values {}", q.ty(), k.ty(),
+            v.ty(); help = "heads of queries that share keys need `enable_gqa`")
+        }
     }
 }
 
@@ -163,7 +165,11 @@ fn shared(t: &Tensor, heads: usize) -> Result<Tensor> {
         return Ok(t.clone());
     }
     if own == 0 || heads % own != 0 {
-        bail!(Shape, "{OP}: expected a number of heads of queries that is a multiple of that of {}, got {heads}", t.ty());
+        bail!(
+            Shape,
+            "{OP}: expected a number of heads of queries that is a multiple of that of {}, got {heads}",
+            t.ty()
+        );
     }
     t.repeat_interleave(heads / own, -3)
 }
@@ -232,40 +238,43 @@ fn samples() -> Vec<Sample> {
     let case = |label: &str, shapes: [&[usize]; 3], options: Attention, allowed: fn(usize, usize) -> f64| {
         let inputs = [0, 1, 2].map(|k| sample_tensor(shapes[k], -1.5, 1.5, k as u64 + 1));
         let scale = options.scale;
-        Sample::one(label, inputs, move |x| x[0].scaled_dot_product_attention(&x[1], &x[2], &options)).reference(move |x| {
-            let (q, k, v) = (&x[0], &x[1], &x[2]);
-            let size = |t: &Naive, n: usize| t.shape[t.shape.len() - n];
-            let longest = [q, k, v].into_iter().max_by_key(|t| t.shape.len()).expect("three");
-            let mut shape = longest.shape.clone();
-            let rank = shape.len();
-            for d in 3..=rank {
-                shape[rank - d] = [q, k, v].iter().filter(|t| t.shape.len() >= d).map(|t| size(t, d)).max().expect("one");
-            }
-            (shape[rank - 2], shape[rank - 1]) = (size(q, 2), size(v, 1));
-            let scale = scale.unwrap_or(1.0 / (size(q, 1) as f64).sqrt());
-            vec![Naive::from_fn(&shape, |at| {
-                let (lead, i, n) = (&at[..rank - 2], at[rank - 2], at[rank - 1]);
-                // Heads that are shared count slower.
-                let of = |t: &Naive, row: usize, column: usize| {
-                    let own = t.shape.len() - 2;
-                    let mut index: Vec<usize> = lead[lead.len() - own..].to_vec();
-                    for (d, place) in index.iter_mut().enumerate() {
-                        *place = *place * t.shape[d] / shape[rank - 2 - own + d];
-                    }
-                    index.extend([row, column]);
-                    t.at(&index)
-                };
-                let weights: Vec<f64> = (0..size(k, 2))
-                    .map(|j| {
-                        let score: f64 = (0..size(q, 1)).map(|e| of(q, i, e) * of(k, j, e)).sum();
-                        (score * scale + allowed(i, j)).exp()
-                    })
-                    .collect();
-                let total: f64 = weights.iter().sum();
-                let sum: f64 = weights.iter().enumerate().map(|(j, w)| w * of(v, j, n)).sum();
-                if total > 0.0 { sum / total } else { 0.0 }
-            })]
-        })
+        Sample::one(label, inputs, move |x| x[0].scaled_dot_product_attention(&x[1], &x[2], &options)).reference(
+            move |x| {
+                let (q, k, v) = (&x[0], &x[1], &x[2]);
+                let size = |t: &Naive, n: usize| t.shape[t.shape.len() - n];
+                let longest = [q, k, v].into_iter().max_by_key(|t| t.shape.len()).expect("three");
+                let mut shape = longest.shape.clone();
+                let rank = shape.len();
+                for d in 3..=rank {
+                    shape[rank - d] =
+                        [q, k, v].iter().filter(|t| t.shape.len() >= d).map(|t| size(t, d)).max().expect("one");
+                }
+                (shape[rank - 2], shape[rank - 1]) = (size(q, 2), size(v, 1));
+                let scale = scale.unwrap_or(1.0 / (size(q, 1) as f64).sqrt());
+                vec![Naive::from_fn(&shape, |at| {
+                    let (lead, i, n) = (&at[..rank - 2], at[rank - 2], at[rank - 1]);
+                    // Heads that are shared count slower.
+                    let of = |t: &Naive, row: usize, column: usize| {
+                        let own = t.shape.len() - 2;
+                        let mut index: Vec<usize> = lead[lead.len() - own..].to_vec();
+                        for (d, place) in index.iter_mut().enumerate() {
+                            *place = *place * t.shape[d] / shape[rank - 2 - own + d];
+                        }
+                        index.extend([row, column]);
+                        t.at(&index)
+                    };
+                    let weights: Vec<f64> = (0..size(k, 2))
+                        .map(|j| {
+                            let score: f64 = (0..size(q, 1)).map(|e| of(q, i, e) * of(k, j, e)).sum();
+                            (score * scale + allowed(i, j)).exp()
+                        })
+                        .collect();
+                    let total: f64 = weights.iter().sum();
+                    let sum: f64 = weights.iter().enumerate().map(|(j, w)| w * of(v, j, n)).sum();
+                    if total > 0.0 { sum / total } else { 0.0 }
+                })]
+            },
+        )
     };
     let hidden = f64::NEG_INFINITY;
     let all = |_: usize, _: usize| 0.0;
@@ -281,7 +290,8 @@ fn samples() -> Vec<Sample> {
         .reference(move |x| {
             vec![Naive::from_fn(&[2, 2, 3], |at| {
                 let (b, i, n) = (at[0], at[1], at[2]);
-                let score = |j: usize| (0..2).map(|e| x[0].at(&[b, i, e]) * x[1].at(&[b, j, e])).sum::<f64>() / 2f64.sqrt();
+                let score =
+                    |j: usize| (0..2).map(|e| x[0].at(&[b, i, e]) * x[1].at(&[b, j, e])).sum::<f64>() / 2f64.sqrt();
                 let weights = [0, 1].map(|j| (score(j) + mask[i][j]).exp());
                 let total: f64 = weights.iter().sum();
                 let sum: f64 = (0..2).map(|j| weights[j] * x[2].at(&[b, j, n])).sum();
@@ -293,19 +303,31 @@ fn samples() -> Vec<Sample> {
     vec![
         case("one head", [&[3, 4], &[5, 4], &[5, 2]], new(), all),
         case("batch", [&[2, 2, 3, 4], &[2, 2, 3, 4], &[2, 2, 3, 4]], new().causal(true), below),
-        case("more queries than keys, causal", [&[1, 4, 2], &[1, 2, 2], &[1, 2, 3]], new().causal(true).scale(0.7), below),
+        case(
+            "more queries than keys, causal",
+            [&[1, 4, 2], &[1, 2, 2], &[1, 2, 3]],
+            new().causal(true).scale(0.7),
+            below,
+        ),
         case("broadcast", [&[2, 1, 2, 3], &[3, 4, 3], &[1, 4, 2]], new().scale(2.0), all),
         case("shared heads", [&[4, 3, 2], &[2, 3, 2], &[2, 3, 2]], new().enable_gqa(true), all),
-        case("mask", [&[3, 2], &[3, 2], &[3, 2]], new().mask(&Tensor::from([[true, false, true], [false; 3], [true; 3]])),
-            |i, j| if i == 2 || (i == 0 && j != 1) { 0.0 } else { f64::NEG_INFINITY }),
+        case(
+            "mask",
+            [&[3, 2], &[3, 2], &[3, 2]],
+            new().mask(&Tensor::from([[true, false, true], [false; 3], [true; 3]])),
+            |i, j| if i == 2 || (i == 0 && j != 1) { 0.0 } else { f64::NEG_INFINITY },
+        ),
         added([[0.5, hidden], [-0.25, 1.0]], "added mask"),
         added([[0.5, hidden], [hidden, hidden]], "added mask that hides all"),
-        Sample::one("a mask with a derivative", [&[2, 3][..], &[4, 3], &[4, 2], &[2, 4]].map(|s| sample_tensor(s, -1.0, 1.0, 1)), |x| {
-            x[0].scaled_dot_product_attention(&x[1], &x[2], &Attention::new().mask(&x[3]))
-        })
+        Sample::one(
+            "a mask with a derivative",
+            [&[2, 3][..], &[4, 3], &[4, 2], &[2, 4]].map(|s| sample_tensor(s, -1.0, 1.0, 1)),
+            |x| x[0].scaled_dot_product_attention(&x[1], &x[2], &Attention::new().mask(&x[3])),
+        )
         .reference(|x| {
             vec![Naive::from_fn(&[2, 2], |i| {
-                let score = |j: usize| (0..3).map(|e| x[0].at(&[i[0], e]) * x[1].at(&[j, e])).sum::<f64>() / 3f64.sqrt();
+                let score =
+                    |j: usize| (0..3).map(|e| x[0].at(&[i[0], e]) * x[1].at(&[j, e])).sum::<f64>() / 3f64.sqrt();
                 let weights: Vec<f64> = (0..4).map(|j| (score(j) + x[3].at(&[i[0], j])).exp()).collect();
                 (0..4).map(|j| weights[j] * x[2].at(&[j, i[1]])).sum::<f64>() / weights.iter().sum::<f64>()
             })]
@@ -323,22 +345,69 @@ fn errors() -> Vec<ErrorSample> {
     let new = Attention::new;
     let mask = Tensor::from([true, true]);
     vec![
-        error("rank", ErrorKind::Shape, "expected at least 2 dimensions each, got queries f64[2], keys f64[3,2] and values f64[3,2]",
-            [&[2], &[3, 2], &[3, 2]], new()),
-        error("size", ErrorKind::Shape, "expected queries and keys of one size, and as many values as keys", [&[2, 3], &[3, 2], &[3, 2]],
-            new()),
-        error("values", ErrorKind::Shape, "got queries f64[2,2], keys f64[3,2] and values f64[2,2]", [&[2, 2], &[3, 2], &[2, 2]],
-            new()),
-        error("batch", ErrorKind::Shape, "leading dimensions must broadcast", [&[4, 2, 2], &[2, 3, 2], &[2, 3, 2]], new()),
-        error("heads", ErrorKind::Shape, "a number of heads of queries that is a multiple of that of f64[2,3,2], got 3",
-            [&[3, 2, 2], &[2, 3, 2], &[2, 3, 2]], new().enable_gqa(true)),
-        error("both", ErrorKind::Value, "expected a mask or `causal`, got both", [&[2, 2], &[2, 2], &[2, 2]],
-            new().causal(true).mask(&mask)),
+        error(
+            "rank",
+            ErrorKind::Shape,
+            "expected at least 2 dimensions each, got queries f64[2], keys f64[3,2] and values f64[3,2]",
+            [&[2], &[3, 2], &[3, 2]],
+            new(),
+        ),
+        error(
+            "size",
+            ErrorKind::Shape,
+            "expected queries and keys of one size, and as many values as keys",
+            [&[2, 3], &[3, 2], &[3, 2]],
+            new(),
+        ),
+        error(
+            "values",
+            ErrorKind::Shape,
+            "got queries f64[2,2], keys f64[3,2] and values f64[2,2]",
+            [&[2, 2], &[3, 2], &[2, 2]],
+            new(),
+        ),
+        error(
+            "batch",
+            ErrorKind::Shape,
+            "leading dimensions must broadcast",
+            [&[4, 2, 2], &[2, 3, 2], &[2, 3, 2]],
+            new(),
+        ),
+        error(
+            "heads",
+            ErrorKind::Shape,
+            "a number of heads of queries that is a multiple of that of f64[2,3,2], got 3",
+            [&[3, 2, 2], &[2, 3, 2], &[2, 3, 2]],
+            new().enable_gqa(true),
+        ),
+        error(
+            "both",
+            ErrorKind::Value,
+            "expected a mask or `causal`, got both",
+            [&[2, 2], &[2, 2], &[2, 2]],
+            new().causal(true).mask(&mask),
+        ),
         error("mask", ErrorKind::Shape, "shapes must broadcast", [&[2, 2], &[3, 2], &[3, 2]], new().mask(&mask)),
-        error("mask dtype", ErrorKind::Dtype, "expected a mask of bools or of dtype f64, got i64[2]", [&[2, 2], &[2, 2], &[2, 2]],
-            new().mask(&Tensor::from([1i64, 0]))),
-        error("dropout", ErrorKind::Value, "expected a dropout probability from 0 to 1, got 2", [&[2, 2], &[2, 2], &[2, 2]],
-            new().dropout(2.0, Key::new(1))),
-        error("scale", ErrorKind::Value, "expected a finite scale, got NaN", [&[2, 2], &[2, 2], &[2, 2]], new().scale(f64::NAN)),
+        error(
+            "mask dtype",
+            ErrorKind::Dtype,
+            "expected a mask of bools or of dtype f64, got i64[2]",
+            [&[2, 2], &[2, 2], &[2, 2]],
+            new().mask(&Tensor::from([1i64, 0])),
+        ),
+        error(
+            "dropout",
+            ErrorKind::Value,
+            "expected a dropout probability from 0 to 1, got 2",
+            [&[2, 2], &[2, 2], &[2, 2]],
+            new().dropout(2.0, Key::new(1)),
+        ),
+        error(
+            "scale",
+            ErrorKind::Value,
+            "expected a finite scale, got NaN",
+            [&[2, 2], &[2, 2], &[2, 2]],
+            new().scale(f64::NAN),
+        ),
     ]
 }

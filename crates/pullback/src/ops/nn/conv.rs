@@ -476,11 +476,19 @@ fn check(
     transposed: bool,
 ) -> Result<usize> {
     if x.rank() != dims + 1 && x.rank() != dims + 2 {
-        bail!(Shape, "{op}: expected an input of channels and {dims} spatial dimensions, with or without a dimension of \
-            images in front, got {}", x.ty());
+        bail!(
+            Shape,
+            "{op}: expected an input of channels and {dims} spatial dimensions, with or without a dimension of \
+            images in front, got {}",
+            x.ty()
+        );
     }
     if weight.rank() != dims + 2 {
-        bail!(Shape, "{op}: expected a weight of two dimensions of channels and {dims} of the kernel, got {}", weight.ty());
+        bail!(
+            Shape,
+            "{op}: expected a weight of two dimensions of channels and {dims} of the kernel, got {}",
+            weight.ty()
+        );
     }
     let (channels, w) = (x.shape()[x.rank() - dims - 1], weight.shape());
     if groups == 0 {

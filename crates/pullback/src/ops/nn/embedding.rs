@@ -2,8 +2,8 @@
 
 use crate::array::Array;
 use crate::error::bail;
-use crate::kernels::copy::contiguous;
 use crate::kernels::classes::position;
+use crate::kernels::copy::contiguous;
 use crate::ops::discrete::{Discrete, discrete};
 use crate::ops::table::{ErrorSample, Naive, Sample, ops, sample_tensor};
 use crate::shape::Shape;
@@ -56,7 +56,12 @@ impl Discrete for Rows {
         let values = x.as_slice::<i64>().unwrap_or_default();
         if let Some(k) = values.iter().position(|&v| v as u64 >= self.rows as u64) {
             let at = position(x.shape(), k, self.lanes);
-            bail!(Index, "embedding: expected numbers from 0 to below {}, the number of rows, got {}{at}", self.rows, values[k]);
+            bail!(
+                Index,
+                "embedding: expected numbers from 0 to below {}, the number of rows, got {}{at}",
+                self.rows,
+                values[k]
+            );
         }
         Ok(x)
     }
@@ -89,13 +94,15 @@ fn embedding(x: &Tensor, weight: &Tensor, padding_idx: Option<usize>) -> Result<
 fn samples() -> Vec<Sample> {
     let case = |label: &str, places: &[i64], shape: &[usize], table: &[usize]| {
         let places = Tensor::from_slice(places, shape).expect("as many numbers");
-        Sample::one(label, [places, sample_tensor(table, -1.0, 1.0, 1)], |x| x[0].embedding(&x[1], None)).reference(|x| {
-            let shape = [&x[0].shape[..], &x[1].shape[1..]].concat();
-            vec![Naive::from_fn(&shape, |i| {
-                let (column, place) = i.split_last().expect("a dimension");
-                x[1].at(&[x[0].at(place) as usize, *column])
-            })]
-        })
+        Sample::one(label, [places, sample_tensor(table, -1.0, 1.0, 1)], |x| x[0].embedding(&x[1], None)).reference(
+            |x| {
+                let shape = [&x[0].shape[..], &x[1].shape[1..]].concat();
+                vec![Naive::from_fn(&shape, |i| {
+                    let (column, place) = i.split_last().expect("a dimension");
+                    x[1].at(&[x[0].at(place) as usize, *column])
+                })]
+            },
+        )
     };
     let padded = Sample::one("padding", [sample_tensor(&[3, 2], -1.0, 1.0, 1)], |x| {
         // Without the row that has no derivative.
@@ -118,17 +125,25 @@ fn samples() -> Vec<Sample> {
 fn errors() -> Vec<ErrorSample> {
     let table = || sample_tensor(&[3, 2], 0.0, 1.0, 1);
     vec![
-        ErrorSample::new("range", ErrorKind::Index, "embedding: expected numbers from 0 to below 3, the number of rows, got 3 at \
-            position [1]", move || Tensor::from([0i64, 3]).embedding(&table(), None)),
+        ErrorSample::new(
+            "range",
+            ErrorKind::Index,
+            "embedding: expected numbers from 0 to below 3, the number of rows, got 3 at \
+            position [1]",
+            move || Tensor::from([0i64, 3]).embedding(&table(), None),
+        ),
         ErrorSample::new("negative", ErrorKind::Index, "got -1 at position [0]", move || {
             Tensor::from([-1i64]).embedding(&table(), None)
         }),
         ErrorSample::new("table", ErrorKind::Shape, "embedding: expected a table [rows, size], got f64[3]", || {
             Tensor::from([0i64]).embedding(&Tensor::from([1.0, 2.0, 3.0]), None)
         }),
-        ErrorSample::new("padding", ErrorKind::Value, "expected a padding_idx below 3, the number of rows, got 3", move || {
-            Tensor::from([0i64]).embedding(&table(), Some(3))
-        }),
+        ErrorSample::new(
+            "padding",
+            ErrorKind::Value,
+            "expected a padding_idx below 3, the number of rows, got 3",
+            move || Tensor::from([0i64]).embedding(&table(), Some(3)),
+        ),
         ErrorSample::new("dtype", ErrorKind::Dtype, "embedding: expected integers, got f64[1]", move || {
             Tensor::from([0.0]).embedding(&table(), None)
         }),

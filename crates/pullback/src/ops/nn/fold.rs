@@ -163,12 +163,19 @@ fn col2im(x: &Tensor, size: impl Into<PerDim>, patches: &Patches) -> Result<Tens
     let size = size.into().spread("col2im", "size", 2, 1)?;
     let g = patches.geometry("col2im", size)?;
     let (taps, positions) = (g.taps(), g.positions());
-    let Some((&rows, &columns)) = x.rank().checked_sub(2).and_then(|k| x.shape()[k..].first().zip(x.shape().last())) else {
+    let Some((&rows, &columns)) = x.rank().checked_sub(2).and_then(|k| x.shape()[k..].first().zip(x.shape().last()))
+    else {
         bail!(Shape, "col2im: expected columns [.., channels·kernel, patches], got {}", x.ty());
     };
     if rows % taps != 0 || columns != positions {
-        bail!(Shape, "col2im: expected a multiple of {taps} rows, the elements of a patch, and {positions} columns, the patches of an \
-            image of {} by {}, got {}", size[1], size[2], x.ty());
+        bail!(
+            Shape,
+            "col2im: expected a multiple of {taps} rows, the elements of a patch, and {positions} columns, the patches of an \
+            image of {} by {}, got {}",
+            size[1],
+            size[2],
+            x.ty()
+        );
     }
     let mut shape = Shape::from_slice(&x.shape()[..x.rank() - 2]);
     shape.push(rows / taps);
@@ -196,7 +203,11 @@ fn options(kernel: [usize; 2], [stride, padding, dilation]: [usize; 3]) -> Patch
 }
 
 /// For each element of the columns of one channel, row by row, the place in its image.
-fn places(size: [usize; 2], kernel: [usize; 2], [stride, padding, dilation]: [usize; 3]) -> (usize, Vec<Option<usize>>) {
+fn places(
+    size: [usize; 2],
+    kernel: [usize; 2],
+    [stride, padding, dilation]: [usize; 3],
+) -> (usize, Vec<Option<usize>>) {
     let count = |d: usize| (size[d] + 2 * padding - dilation * (kernel[d] - 1) - 1) / stride + 1;
     let mut all = Vec::new();
     for tap in 0..kernel[0] * kernel[1] {
@@ -213,15 +224,17 @@ fn places(size: [usize; 2], kernel: [usize; 2], [stride, padding, dilation]: [us
 fn im2col_samples() -> Vec<Sample> {
     let case = |&(shape, kernel, numbers): &Case| {
         let options = options(kernel, numbers);
-        Sample::one(format!("{shape:?} {options:?}"), [sample_tensor(shape, -1.0, 1.0, 1)], move |x| x[0].im2col(&options))
-            .reference(move |x| {
-                let (lead, size) = shape.split_at(shape.len() - 2);
-                let (patches, places) = places([size[0], size[1]], kernel, numbers);
-                let planes = x[0].data.chunks(size[0] * size[1]);
-                let data = planes.flat_map(|plane| places.iter().map(|p| p.map_or(0.0, |p| plane[p]))).collect();
-                let (channels, images) = lead.split_last().expect("channels");
-                vec![Naive { shape: [images, &[channels * places.len() / patches, patches]].concat(), data }]
-            })
+        Sample::one(format!("{shape:?} {options:?}"), [sample_tensor(shape, -1.0, 1.0, 1)], move |x| {
+            x[0].im2col(&options)
+        })
+        .reference(move |x| {
+            let (lead, size) = shape.split_at(shape.len() - 2);
+            let (patches, places) = places([size[0], size[1]], kernel, numbers);
+            let planes = x[0].data.chunks(size[0] * size[1]);
+            let data = planes.flat_map(|plane| places.iter().map(|p| p.map_or(0.0, |p| plane[p]))).collect();
+            let (channels, images) = lead.split_last().expect("channels");
+            vec![Naive { shape: [images, &[channels * places.len() / patches, patches]].concat(), data }]
+        })
     };
     CASES.iter().map(case).collect()
 }
@@ -256,12 +269,18 @@ fn im2col_errors() -> Vec<ErrorSample> {
     let x = sample_tensor(&[3, 3], 0.0, 1.0, 1);
     let y = sample_tensor(&[1, 3, 3], 0.0, 1.0, 1);
     vec![
-        ErrorSample::new("rank", ErrorKind::Shape, "im2col: expected images [.., channels, height, width], got f64[3,3]", move || {
-            x.im2col(&Patches::new(2))
-        }),
-        ErrorSample::new("fit", ErrorKind::Shape, "im2col: expected a kernel that fits into the padded input", move || {
-            y.im2col(&Patches::new(4))
-        }),
+        ErrorSample::new(
+            "rank",
+            ErrorKind::Shape,
+            "im2col: expected images [.., channels, height, width], got f64[3,3]",
+            move || x.im2col(&Patches::new(2)),
+        ),
+        ErrorSample::new(
+            "fit",
+            ErrorKind::Shape,
+            "im2col: expected a kernel that fits into the padded input",
+            move || y.im2col(&Patches::new(4)),
+        ),
     ]
 }
 

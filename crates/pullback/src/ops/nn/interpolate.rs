@@ -99,7 +99,10 @@ impl Interpolate {
                 let size = |(&n, &s): (&usize, &f64)| {
                     let size = n as f64 * s;
                     if !(size >= 1.0 && size < 1e15) {
-                        bail!(Value, "interpolate: expected scales that leave at least one element, got {s} for {n} elements");
+                        bail!(
+                            Value,
+                            "interpolate: expected scales that leave at least one element, got {s} for {n} elements"
+                        );
                     }
                     Ok((size as usize, Some(s)))
                 };
@@ -187,7 +190,11 @@ fn taps(options: &Interpolate, k: usize, input: usize, (output, scale): (usize, 
 fn interpolate(x: &Tensor, options: &Interpolate) -> Result<Tensor> {
     let (op, lines) = ("interpolate", matches!(options.mode, InterpolateMode::Linear | InterpolateMode::Cubic));
     if !(3..=5).contains(&x.rank()) {
-        bail!(Shape, "{op}: expected images [images, channels, ..] with one to three spatial dimensions, got {}", x.ty());
+        bail!(
+            Shape,
+            "{op}: expected images [images, channels, ..] with one to three spatial dimensions, got {}",
+            x.ty()
+        );
     }
     if options.align_corners && !lines {
         bail!(Value, "{op}: expected `align_corners` with lines or curves only, got it with {:?}", options.mode);
@@ -285,14 +292,48 @@ fn errors() -> Vec<ErrorSample> {
         ErrorSample::new(label, kind, message, move || x.interpolate(&options))
     };
     vec![
-        error("rank", ErrorKind::Shape, "interpolate: expected images [images, channels, ..] with one to three spatial dimensions, \
-            got f64[2,3]", &[2, 3], Interpolate::to_size(2)),
-        error("empty", ErrorKind::Shape, "expected images with elements, got f64[1,2,0]", &[1, 2, 0], Interpolate::to_size(2)),
-        error("size", ErrorKind::Value, "interpolate: expected `size` of at least 1, got 0", &[1, 2, 3], Interpolate::to_size(0)),
-        error("scale", ErrorKind::Value, "expected scales that leave at least one element, got 0.1 for 3 elements", &[1, 2, 3],
-            Interpolate::by_scale(&[0.1])),
-        error("arity", ErrorKind::Arity, "interpolate: expected one scale or 1, got 2", &[1, 2, 3], Interpolate::by_scale(&[1.0, 2.0])),
-        error("corners", ErrorKind::Value, "expected `align_corners` with lines or curves only, got it with Nearest", &[1, 2, 3],
-            Interpolate::to_size(2).align_corners(true)),
+        error(
+            "rank",
+            ErrorKind::Shape,
+            "interpolate: expected images [images, channels, ..] with one to three spatial dimensions, \
+            got f64[2,3]",
+            &[2, 3],
+            Interpolate::to_size(2),
+        ),
+        error(
+            "empty",
+            ErrorKind::Shape,
+            "expected images with elements, got f64[1,2,0]",
+            &[1, 2, 0],
+            Interpolate::to_size(2),
+        ),
+        error(
+            "size",
+            ErrorKind::Value,
+            "interpolate: expected `size` of at least 1, got 0",
+            &[1, 2, 3],
+            Interpolate::to_size(0),
+        ),
+        error(
+            "scale",
+            ErrorKind::Value,
+            "expected scales that leave at least one element, got 0.1 for 3 elements",
+            &[1, 2, 3],
+            Interpolate::by_scale(&[0.1]),
+        ),
+        error(
+            "arity",
+            ErrorKind::Arity,
+            "interpolate: expected one scale or 1, got 2",
+            &[1, 2, 3],
+            Interpolate::by_scale(&[1.0, 2.0]),
+        ),
+        error(
+            "corners",
+            ErrorKind::Value,
+            "expected `align_corners` with lines or curves only, got it with Nearest",
+            &[1, 2, 3],
+            Interpolate::to_size(2).align_corners(true),
+        ),
     ]
 }

@@ -434,12 +434,24 @@ fn hinge_embedding_loss(x: &Tensor, target: &Tensor, margin: f64, reduction: Red
     reduction.of(&t.gt(0.0)?.where_(&x, &positive_part(&x.neg()?.add(margin)?)?)?)
 }
 
-fn margin_ranking_loss(x: &Tensor, other: &Tensor, target: &Tensor, margin: f64, reduction: Reduction) -> Result<Tensor> {
+fn margin_ranking_loss(
+    x: &Tensor,
+    other: &Tensor,
+    target: &Tensor,
+    margin: f64,
+    reduction: Reduction,
+) -> Result<Tensor> {
     let (x, [y, t]) = same("margin_ranking_loss", x, [("second tensor", other), ("target", target)])?;
     reduction.of(&positive_part(&y.sub(&x)?.mul(&t)?.add(margin)?)?)
 }
 
-fn cosine_embedding_loss(x: &Tensor, other: &Tensor, target: &Tensor, margin: f64, reduction: Reduction) -> Result<Tensor> {
+fn cosine_embedding_loss(
+    x: &Tensor,
+    other: &Tensor,
+    target: &Tensor,
+    margin: f64,
+    reduction: Reduction,
+) -> Result<Tensor> {
     let op = "cosine_embedding_loss";
     let (x, [y]) = same(op, x, [("second tensor", other)])?;
     if x.rank() == 0 || target.shape() != &x.shape()[..x.rank() - 1] {
@@ -450,7 +462,14 @@ fn cosine_embedding_loss(x: &Tensor, other: &Tensor, target: &Tensor, margin: f6
     reduction.of(&target.gt(0)?.where_(&cos.neg()?.add(1.0)?, &apart)?)
 }
 
-fn triplet_margin_loss(x: &Tensor, positive: &Tensor, negative: &Tensor, margin: f64, p: f64, reduction: Reduction) -> Result<Tensor> {
+fn triplet_margin_loss(
+    x: &Tensor,
+    positive: &Tensor,
+    negative: &Tensor,
+    margin: f64,
+    p: f64,
+    reduction: Reduction,
+) -> Result<Tensor> {
     let (x, [near, far]) = same("triplet_margin_loss", x, [("positive", positive), ("negative", negative)])?;
     let to = |t: &Tensor| x.pairwise_distance(t, p, 1e-6, false);
     reduction.of(&positive_part(&to(&near)?.sub(&to(&far)?)?.add(margin)?)?)
@@ -465,7 +484,13 @@ fn multi_margin_loss(x: &Tensor, target: &Tensor, margin: f64, reduction: Reduct
         bail!(Dtype, "{op}: expected targets of integers for {}, got {}", x.ty(), target.ty());
     }
     if target.shape() != rows {
-        bail!(Shape, "{op}: expected targets of shape {} for {}, got {}", crate::shape::Brackets(rows), x.ty(), target.ty());
+        bail!(
+            Shape,
+            "{op}: expected targets of shape {} for {}, got {}",
+            crate::shape::Brackets(rows),
+            x.ty(),
+            target.ty()
+        );
     }
     let x = to_float(x)?;
     let own = target.one_hot(classes, DType::Bool)?;

@@ -220,12 +220,21 @@ fn two() -> Tensor {
 
 pub(super) fn layer_norm_errors() -> Vec<ErrorSample> {
     vec![
-        error("shape", ErrorKind::Shape, "layer_norm: expected a normalized_shape that is the end of the shape of f64[2,3], got [2]",
-            &[2, 3], |x| x.layer_norm(&[2], None, None, 1e-5)),
+        error(
+            "shape",
+            ErrorKind::Shape,
+            "layer_norm: expected a normalized_shape that is the end of the shape of f64[2,3], got [2]",
+            &[2, 3],
+            |x| x.layer_norm(&[2], None, None, 1e-5),
+        ),
         error("nothing", ErrorKind::Shape, "got []", &[2, 3], |x| x.layer_norm(&[], None, None, 1e-5)),
-        error("weight", ErrorKind::Shape, "layer_norm: expected a weight of shape [3] for f64[2,3], got f64[2]", &[2, 3], |x| {
-            x.layer_norm(&[3], Some(&two()), None, 1e-5)
-        }),
+        error(
+            "weight",
+            ErrorKind::Shape,
+            "layer_norm: expected a weight of shape [3] for f64[2,3], got f64[2]",
+            &[2, 3],
+            |x| x.layer_norm(&[3], Some(&two()), None, 1e-5),
+        ),
         error("eps", ErrorKind::Value, "layer_norm: expected an eps that is not negative, got -1", &[2, 3], |x| {
             x.layer_norm(&[3], None, None, -1.0)
         }),
@@ -233,14 +242,20 @@ pub(super) fn layer_norm_errors() -> Vec<ErrorSample> {
 }
 
 pub(super) fn rms_norm_errors() -> Vec<ErrorSample> {
-    vec![error("shape", ErrorKind::Shape, "rms_norm: expected a normalized_shape", &[2, 3], |x| x.rms_norm(&[2], None, 0.0))]
+    vec![error("shape", ErrorKind::Shape, "rms_norm: expected a normalized_shape", &[2, 3], |x| {
+        x.rms_norm(&[2], None, 0.0)
+    })]
 }
 
 pub(super) fn group_norm_errors() -> Vec<ErrorSample> {
     vec![
-        error("channels", ErrorKind::Shape, "group_norm: expected a multiple of 2 channels, got f64[2,3]", &[2, 3], |x| {
-            x.group_norm(2, None, None, 1e-5)
-        }),
+        error(
+            "channels",
+            ErrorKind::Shape,
+            "group_norm: expected a multiple of 2 channels, got f64[2,3]",
+            &[2, 3],
+            |x| x.group_norm(2, None, None, 1e-5),
+        ),
         error("groups", ErrorKind::Value, "group_norm: expected at least one group, got 0", &[2, 3], |x| {
             x.group_norm(0, None, None, 1e-5)
         }),
@@ -251,21 +266,41 @@ pub(super) fn group_norm_errors() -> Vec<ErrorSample> {
 }
 
 pub(super) fn instance_norm_errors() -> Vec<ErrorSample> {
-    vec![error("bias", ErrorKind::Shape, "instance_norm: expected a bias of shape [3] for f64[2,3,2], got f64[2]", &[2, 3, 2], |x| {
-        x.instance_norm(None, Some(&two()), 1e-5)
-    })]
+    vec![error(
+        "bias",
+        ErrorKind::Shape,
+        "instance_norm: expected a bias of shape [3] for f64[2,3,2], got f64[2]",
+        &[2, 3, 2],
+        |x| x.instance_norm(None, Some(&two()), 1e-5),
+    )]
 }
 
 pub(super) fn batch_norm_errors() -> Vec<ErrorSample> {
-    vec![error("mean", ErrorKind::Shape, "batch_norm: expected a mean of shape [3] for f64[2,3], got f64[2]", &[2, 3], |x| {
-        x.batch_norm(&two(), &two(), None, None, 1e-5)
-    })]
+    vec![error(
+        "mean",
+        ErrorKind::Shape,
+        "batch_norm: expected a mean of shape [3] for f64[2,3], got f64[2]",
+        &[2, 3],
+        |x| x.batch_norm(&two(), &two(), None, None, 1e-5),
+    )]
 }
 
 pub(super) fn batch_norm_training_errors() -> Vec<ErrorSample> {
     let call = |x: &Tensor| Ok(x.batch_norm_training(&two(), &two(), None, None, 0.1, 1e-5)?.0);
     vec![
-        error("one", ErrorKind::Shape, "batch_norm_training: expected at least 2 elements in each channel, got f64[1,2]", &[1, 2], call),
-        error("channels", ErrorKind::Shape, "expected a running mean of shape [3] for f64[2,3], got f64[2]", &[2, 3], call),
+        error(
+            "one",
+            ErrorKind::Shape,
+            "batch_norm_training: expected at least 2 elements in each channel, got f64[1,2]",
+            &[1, 2],
+            call,
+        ),
+        error(
+            "channels",
+            ErrorKind::Shape,
+            "expected a running mean of shape [3] for f64[2,3], got f64[2]",
+            &[2, 3],
+            call,
+        ),
     ]
 }

@@ -70,8 +70,8 @@ ops! { OPS;
     /// # Example
     /// ```
     /// use pullback::Tensor;
-    /// let x = Tensor::from([[3.0, 3.0], [1.0, -7.0]]);
-    /// assert_eq!(x.rms_norm(&[2], None, 0.0)?.to_vec::<f64>()?, [1.0, 1.0, 0.2, -1.4]);
+    /// let x = Tensor::from([[3.0, 3.0], [0.0, -4.0]]);
+    /// assert_eq!(x.rms_norm(&[2], None, 8.0)?.to_vec::<f64>()?, [3.0 / 17f64.sqrt(), 3.0 / 17f64.sqrt(), 0.0, -1.0]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
     ///
@@ -321,7 +321,9 @@ impl Op for Differential {
     }
     fn backward(&self, saved: &Saved, needs: &[bool], grads: &[Cotangent]) -> Result<Cotangents> {
         let [d, y, r] = [0, 1, 2].map(|k| &saved.tensors[k]);
-        let Some(g) = grads[0].as_tensor() else { return Ok([0, 1, 2].map(|_| Cotangent::zero()).into_iter().collect()) };
+        let Some(g) = grads[0].as_tensor() else {
+            return Ok([0, 1, 2].map(|_| Cotangent::zero()).into_iter().collect());
+        };
         let mut found = [Cotangent::zero(), Cotangent::zero(), Cotangent::zero()];
         if needs[0] {
             found[0] = self.apply(g, y, r)?.into();
@@ -395,7 +397,12 @@ fn layer(
 ) -> Result<Tensor> {
     check_eps(op, normalize.eps)?;
     if layer.is_empty() || !x.shape().ends_with(layer) {
-        bail!(Shape, "{op}: expected a normalized_shape that is the end of the shape of {}, got {}", x.ty(), Brackets(layer));
+        bail!(
+            Shape,
+            "{op}: expected a normalized_shape that is the end of the shape of {}, got {}",
+            x.ty(),
+            Brackets(layer)
+        );
     }
     check_shape(op, "weight", weight, layer, x)?;
     check_shape(op, "bias", bias, layer, x)?;
@@ -403,7 +410,8 @@ fn layer(
     let lead: usize = x.shape()[..x.rank() - layer.len()].iter().product();
     let four = [1, 1, lead, layer.iter().product()];
     // Without derivatives the whole is one pass.
-    if let (Some(array), Some(w), Some(b)) = (x.array(), weight.map(Tensor::array), bias.map_or(Some(None), |b| b.array().map(Some)))
+    if let (Some(array), Some(w), Some(b)) =
+        (x.array(), weight.map(Tensor::array), bias.map_or(Some(None), |b| b.array().map(Some)))
         && let Some(w) = w
         && w.dtype() == x.dtype()
         && b.is_none_or(|b| b.dtype() == x.dtype())
@@ -426,12 +434,7 @@ fn rms_norm(x: &Tensor, shape: &[usize], weight: Option<&Tensor>, eps: f64) -> R
 
 /// The numbers of images and channels and of elements of a channel, after a check of the shapes; and the shape of a tensor with a number for
 /// each channel, which broadcasts.
-fn channels(
-    op: &str,
-    x: &Tensor,
-    eps: f64,
-    others: &[(&str, Option<&Tensor>)],
-) -> Result<([usize; 3], Shape)> {
+fn channels(op: &str, x: &Tensor, eps: f64, others: &[(&str, Option<&Tensor>)]) -> Result<([usize; 3], Shape)> {
     check_eps(op, eps)?;
     let &[images, channels, ref rest @ ..] = x.shape() else {
         bail!(Shape, "{op}: expected [images, channels, ..], got {}", x.ty());
@@ -502,8 +505,12 @@ fn batch_norm_training(
     eps: f64,
 ) -> Result<(Tensor, Tensor, Tensor)> {
     let op = "batch_norm_training";
-    let others =
-        [("running mean", Some(running_mean)), ("running variance", Some(running_var)), ("weight", weight), ("bias", bias)];
+    let others = [
+        ("running mean", Some(running_mean)),
+        ("running variance", Some(running_var)),
+        ("weight", weight),
+        ("bias", bias),
+    ];
     let ([images, channels, size], per_channel) = channels(op, x, eps, &others)?;
     if channels > 0 && images * size < 2 {
         bail!(Shape, "{op}: expected at least 2 elements in each channel, got {}", x.ty());

@@ -176,8 +176,16 @@ impl Conv {
         let mut output = [1; 3];
         for d in 3 - dims..3 {
             let Some(room) = input[d].saturating_add(total[d]).checked_sub(reach[d].saturating_add(1)) else {
-                bail!(Shape, "{op}: expected a kernel that fits into the padded input, got size {} with dilation {} for \
-                    {} + {} elements in spatial dimension {}", kernel[d], dilation[d], input[d], total[d], d + dims - 3);
+                bail!(
+                    Shape,
+                    "{op}: expected a kernel that fits into the padded input, got size {} with dilation {} for \
+                    {} + {} elements in spatial dimension {}",
+                    kernel[d],
+                    dilation[d],
+                    input[d],
+                    total[d],
+                    d + dims - 3
+                );
             };
             output[d] = room / stride[d] + 1;
         }
@@ -273,23 +281,36 @@ impl ConvTranspose {
         let mut input = [1; 3];
         for d in 3 - dims..3 {
             if extra[d] >= stride[d].max(dilation[d]) {
-                bail!(Value, "{op}: expected an output_padding below the stride or the dilation, got {} with stride {} and \
-                    dilation {}", extra[d], stride[d], dilation[d]);
+                bail!(
+                    Value,
+                    "{op}: expected an output_padding below the stride or the dilation, got {} with stride {} and \
+                    dilation {}",
+                    extra[d],
+                    stride[d],
+                    dilation[d]
+                );
             }
             // The last element of the result is the last that the last element of the input reaches.
-            let all = output[d].saturating_sub(1).saturating_mul(stride[d]).saturating_add(
-                kernel[d].saturating_sub(1).saturating_mul(dilation[d]),
-            );
+            let all = output[d]
+                .saturating_sub(1)
+                .saturating_mul(stride[d])
+                .saturating_add(kernel[d].saturating_sub(1).saturating_mul(dilation[d]));
             match (all + extra[d] + 1).checked_sub(2 * padding[d]) {
                 Some(n) if n > 0 && output[d] > 0 => input[d] = n,
-                _ => bail!(Shape, "{op}: expected a result with elements, got none in spatial dimension {} from an input of \
-                    size {}, a kernel of {} and padding {}", d + dims - 3, output[d], kernel[d], padding[d]),
+                _ => bail!(
+                    Shape,
+                    "{op}: expected a result with elements, got none in spatial dimension {} from an input of \
+                    size {}, a kernel of {} and padding {}",
+                    d + dims - 3,
+                    output[d],
+                    kernel[d],
+                    padding[d]
+                ),
             }
         }
         check_range(op, &[input])?;
         Ok(Geometry { input, kernel, output, stride, padding, dilation })
     }
-
 }
 
 /// The sizes of the last `dims` dimensions behind ones.

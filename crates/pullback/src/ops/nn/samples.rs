@@ -133,10 +133,8 @@ fn transpose_case(label: &str, x: &[usize], w: &[usize], bias: bool, n: Numbers)
         .groups(n.groups)
         .output_padding(n.extra);
     let outputs = w[1] * n.groups;
-    Sample::one(label, inputs(x, w, bias.then_some(outputs)), move |x| {
-        call_transpose(&x[0], &x[1], x.get(2), &options)
-    })
-    .reference(move |x| vec![naive_transpose(n, &x[0], &x[1], x.get(2))])
+    Sample::one(label, inputs(x, w, bias.then_some(outputs)), move |x| call_transpose(&x[0], &x[1], x.get(2), &options))
+        .reference(move |x| vec![naive_transpose(n, &x[0], &x[1], x.get(2))])
 }
 
 pub(super) fn conv1d() -> Vec<Sample> {
@@ -186,7 +184,13 @@ pub(super) fn conv2d() -> Vec<Sample> {
 pub(super) fn conv3d() -> Vec<Sample> {
     vec![
         conv_case("plain", &[1, 2, 3, 3, 4], &[2, 2, 2, 2, 2], true, PLAIN),
-        conv_case("options", &[2, 2, 3, 4, 3], &[2, 1, 2, 2, 1], false, Numbers { stride: 2, padding: 1, groups: 2, ..PLAIN }),
+        conv_case(
+            "options",
+            &[2, 2, 3, 4, 3],
+            &[2, 1, 2, 2, 1],
+            false,
+            Numbers { stride: 2, padding: 1, groups: 2, ..PLAIN },
+        ),
         conv_case("no images", &[0, 2, 3, 4, 3], &[3, 2, 2, 2, 2], true, PLAIN),
         conv_case("one image", &[1, 3, 3, 3], &[2, 1, 2, 2, 2], false, Numbers { dilation: 2, ..PLAIN }),
     ]
@@ -197,7 +201,13 @@ pub(super) fn conv_transpose1d() -> Vec<Sample> {
         transpose_case("plain", &[2, 3, 4], &[3, 2, 3], false, PLAIN),
         transpose_case("one image, bias", &[2, 3], &[2, 3, 2], true, PLAIN),
         transpose_case("stride", &[1, 2, 4], &[2, 2, 3], true, Numbers { stride: 2, padding: 1, extra: 1, ..PLAIN }),
-        transpose_case("dilation", &[2, 2, 3], &[2, 1, 3], false, Numbers { dilation: 2, padding: 2, extra: 1, ..PLAIN }),
+        transpose_case(
+            "dilation",
+            &[2, 2, 3],
+            &[2, 1, 3],
+            false,
+            Numbers { dilation: 2, padding: 2, extra: 1, ..PLAIN },
+        ),
         transpose_case("groups", &[2, 4, 3], &[4, 3, 2], true, Numbers { groups: 2, stride: 3, ..PLAIN }),
         transpose_case("no images", &[0, 3, 3], &[3, 2, 3], true, PLAIN),
         transpose_case("depthwise", &[2, 3, 3], &[3, 1, 3], false, Numbers { groups: 3, padding: 1, ..PLAIN }),
@@ -238,20 +248,67 @@ pub(super) fn conv_errors() -> Vec<ErrorSample> {
         move || x.conv1d(&w, Some(&Tensor::from([1.0, 2.0])), &Conv::new())
     };
     vec![
-        error("rank", shape, "conv1d: expected an input of channels and 1 spatial dimensions, with or without a dimension \
-            of images in front, got f64[4]", &[4], &[1, 1, 2], Conv::new()),
-        error("channels", shape, "conv2d: expected 3 input channels in 1 groups, as f64[1,3,4,4] has, and a whole number \
-            of outputs for each group, got weight f64[2,2,3,3]", &[1, 3, 4, 4], &[2, 2, 3, 3], Conv::new()),
+        error(
+            "rank",
+            shape,
+            "conv1d: expected an input of channels and 1 spatial dimensions, with or without a dimension \
+            of images in front, got f64[4]",
+            &[4],
+            &[1, 1, 2],
+            Conv::new(),
+        ),
+        error(
+            "channels",
+            shape,
+            "conv2d: expected 3 input channels in 1 groups, as f64[1,3,4,4] has, and a whole number \
+            of outputs for each group, got weight f64[2,2,3,3]",
+            &[1, 3, 4, 4],
+            &[2, 2, 3, 3],
+            Conv::new(),
+        ),
         error("groups", shape, "got weight f64[3,2,2]", &[1, 4, 4], &[3, 2, 2], Conv::new().groups(2)),
-        error("no groups", value, "conv1d: expected at least one group, got 0", &[1, 4, 4], &[3, 2, 2], Conv::new().groups(0)),
-        error("kernel", shape, "conv1d: expected a kernel that fits into the padded input, got size 5 with dilation 2 for \
-            4 + 2 elements in spatial dimension 0", &[1, 1, 4], &[1, 1, 5], Conv::new().padding(1).dilation(2)),
+        error(
+            "no groups",
+            value,
+            "conv1d: expected at least one group, got 0",
+            &[1, 4, 4],
+            &[3, 2, 2],
+            Conv::new().groups(0),
+        ),
+        error(
+            "kernel",
+            shape,
+            "conv1d: expected a kernel that fits into the padded input, got size 5 with dilation 2 for \
+            4 + 2 elements in spatial dimension 0",
+            &[1, 1, 4],
+            &[1, 1, 5],
+            Conv::new().padding(1).dilation(2),
+        ),
         error("empty kernel", shape, "expected a kernel with elements", &[1, 1, 4], &[1, 1, 0], Conv::new()),
-        error("stride", value, "conv1d: expected `stride` of at least 1, got 0", &[1, 1, 4], &[1, 1, 2], Conv::new().stride(0)),
-        error("arity", arity, "conv2d: expected one number or 2 for `padding`, got 3", &[1, 1, 4, 4], &[1, 1, 2, 2],
-            Conv::new().padding([1, 2, 3])),
-        error("same", value, "conv1d: expected stride 1 with `ConvPadding::Same`, got [2]", &[1, 1, 4], &[1, 1, 2],
-            Conv::new().stride(2).padding(ConvPadding::Same)),
+        error(
+            "stride",
+            value,
+            "conv1d: expected `stride` of at least 1, got 0",
+            &[1, 1, 4],
+            &[1, 1, 2],
+            Conv::new().stride(0),
+        ),
+        error(
+            "arity",
+            arity,
+            "conv2d: expected one number or 2 for `padding`, got 3",
+            &[1, 1, 4, 4],
+            &[1, 1, 2, 2],
+            Conv::new().padding([1, 2, 3]),
+        ),
+        error(
+            "same",
+            value,
+            "conv1d: expected stride 1 with `ConvPadding::Same`, got [2]",
+            &[1, 1, 4],
+            &[1, 1, 2],
+            Conv::new().stride(2).padding(ConvPadding::Same),
+        ),
         ErrorSample::new("bias", shape, "expected a bias of shape [3] for weight f64[3,2,2], got f64[2]", bias),
     ]
 }
@@ -262,11 +319,31 @@ pub(super) fn conv_transpose_errors() -> Vec<ErrorSample> {
         ErrorSample::new(label, kind, message, move || call_transpose(&x, &w, None, &options))
     };
     vec![
-        error("channels", ErrorKind::Shape, "conv_transpose1d: expected 3 input channels in 1 groups", &[1, 3, 4], &[2, 3, 3],
-            ConvTranspose::new()),
-        error("output padding", ErrorKind::Value, "expected an output_padding below the stride or the dilation, got 2 with \
-            stride 2 and dilation 1", &[1, 2, 4], &[2, 3, 3], ConvTranspose::new().stride(2).output_padding(2)),
-        error("nothing left", ErrorKind::Shape, "expected a result with elements, got none in spatial dimension 0 from an \
-            input of size 1, a kernel of 2 and padding 1", &[1, 2, 1], &[2, 3, 2], ConvTranspose::new().padding(1)),
+        error(
+            "channels",
+            ErrorKind::Shape,
+            "conv_transpose1d: expected 3 input channels in 1 groups",
+            &[1, 3, 4],
+            &[2, 3, 3],
+            ConvTranspose::new(),
+        ),
+        error(
+            "output padding",
+            ErrorKind::Value,
+            "expected an output_padding below the stride or the dilation, got 2 with \
+            stride 2 and dilation 1",
+            &[1, 2, 4],
+            &[2, 3, 3],
+            ConvTranspose::new().stride(2).output_padding(2),
+        ),
+        error(
+            "nothing left",
+            ErrorKind::Shape,
+            "expected a result with elements, got none in spatial dimension 0 from an \
+            input of size 1, a kernel of 2 and padding 1",
+            &[1, 2, 1],
+            &[2, 3, 2],
+            ConvTranspose::new().padding(1),
+        ),
     ]
 }

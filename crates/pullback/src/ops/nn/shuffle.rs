@@ -98,8 +98,7 @@ fn parts<'a>(op: &str, x: &'a Tensor, factor: usize) -> Result<(&'a [usize], [us
 
 /// `x` as `split`, with the last dimensions in the given order, as `joined`, all behind `lead`.
 fn rearranged(x: &Tensor, lead: &[usize], split: &[usize], order: &[usize], joined: &[usize]) -> Result<Tensor> {
-    let order: Vec<isize> =
-        (0..lead.len()).chain(order.iter().map(|d| lead.len() + d)).map(|d| d as isize).collect();
+    let order: Vec<isize> = (0..lead.len()).chain(order.iter().map(|d| lead.len() + d)).map(|d| d as isize).collect();
     x.reshape_to(&[lead, split].concat())?.permute(&order)?.reshape_to(&[lead, joined].concat())
 }
 
@@ -147,10 +146,12 @@ fn case(
     call: fn(&Tensor, usize) -> Result<Tensor>,
     from: fn(&[usize], usize, &[usize]) -> (Vec<usize>, Vec<Vec<usize>>),
 ) -> Sample {
-    Sample::one(format!("{shape:?} by {n}"), [sample_tensor(shape, -1.0, 1.0, 1)], move |x| call(&x[0], n)).reference(move |x| {
-        let (shape, _) = from(shape, n, &[]);
-        vec![Naive::from_fn(&shape, |at| x[0].at(&from(&x[0].shape, n, at).1[0]))]
-    })
+    Sample::one(format!("{shape:?} by {n}"), [sample_tensor(shape, -1.0, 1.0, 1)], move |x| call(&x[0], n)).reference(
+        move |x| {
+            let (shape, _) = from(shape, n, &[]);
+            vec![Naive::from_fn(&shape, |at| x[0].at(&from(&x[0].shape, n, at).1[0]))]
+        },
+    )
 }
 
 fn shuffle_samples() -> Vec<Sample> {
@@ -214,7 +215,9 @@ fn shuffle_errors() -> Vec<ErrorSample> {
     let message = "pixel_shuffle: expected a multiple of 4 channels, got f64[3,2,2]";
     vec![
         error("channels", ErrorKind::Shape, message, &[3, 2, 2], |x| x.pixel_shuffle(2)),
-        error("rank", ErrorKind::Shape, "expected images [.., channels, height, width], got f64[4]", &[4], |x| x.pixel_shuffle(2)),
+        error("rank", ErrorKind::Shape, "expected images [.., channels, height, width], got f64[4]", &[4], |x| {
+            x.pixel_shuffle(2)
+        }),
         error("zero", ErrorKind::Value, "expected a factor of at least 1, got 0", &[1, 1, 1], |x| x.pixel_shuffle(0)),
     ]
 }
@@ -226,7 +229,9 @@ fn unshuffle_errors() -> Vec<ErrorSample> {
 
 fn channel_errors() -> Vec<ErrorSample> {
     vec![
-        error("channels", ErrorKind::Shape, "expected a multiple of 2 channels, got f64[1,3]", &[1, 3], |x| x.channel_shuffle(2)),
+        error("channels", ErrorKind::Shape, "expected a multiple of 2 channels, got f64[1,3]", &[1, 3], |x| {
+            x.channel_shuffle(2)
+        }),
         error("groups", ErrorKind::Value, "expected at least one group, got 0", &[1, 3], |x| x.channel_shuffle(0)),
         error("rank", ErrorKind::Shape, "expected [images, channels, ..], got f64[3]", &[3], |x| x.channel_shuffle(1)),
     ]

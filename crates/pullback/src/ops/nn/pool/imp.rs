@@ -97,7 +97,8 @@ impl Discrete for Largest {
         for (s, own) in spans[missing..].iter_mut().zip(&self.spans) {
             *s = own;
         }
-        let whole: Shape = lead.iter().copied().chain([1; 3].into_iter().take(missing)).chain(sizes.iter().copied()).collect();
+        let whole: Shape =
+            lead.iter().copied().chain([1; 3].into_iter().take(missing)).chain(sizes.iter().copied()).collect();
         let shape: Shape = lead.iter().copied().chain(self.spans.iter().map(Vec::len)).collect();
         let x = contiguous(x);
         let view = |x: &Array, shape: &[usize]| match x.reshape_view(shape) {
@@ -132,8 +133,11 @@ fn max_pool(op: &str, dims: usize, x: &Tensor, options: &MaxPool) -> Result<(Ten
     for (d, (&size, slide)) in sizes.iter().zip(&slides[3 - dims..]).enumerate() {
         let own: Vec<Span> = (0..slide.count(op, size, d)?).map(|k| slide.span(size, k)).collect();
         if own.iter().any(|s| s.count == 0) {
-            bail!(Value, "{op}: expected windows with at least one element each, got one between the elements of spatial \
-                dimension {d}, which has {size}");
+            bail!(
+                Value,
+                "{op}: expected windows with at least one element each, got one between the elements of spatial \
+                dimension {d}, which has {size}"
+            );
         }
         spans.push(own);
     }

@@ -27,8 +27,12 @@ impl Slide {
             bail!(Value, "{op}: expected a padding of at most half of the kernel, got {padding} and kernel {kernel}");
         }
         let Some(room) = (size + 2 * padding).checked_sub(reach + 1) else {
-            bail!(Shape, "{op}: expected a window that fits into the padded input, got size {kernel} with dilation \
-                {dilation} for {size} + {} elements in spatial dimension {dim}", 2 * padding);
+            bail!(
+                Shape,
+                "{op}: expected a window that fits into the padded input, got size {kernel} with dilation \
+                {dilation} for {size} + {} elements in spatial dimension {dim}",
+                2 * padding
+            );
         };
         let mut count = if ceil { room.div_ceil(stride) } else { room / stride } + 1;
         // The last window begins inside of the input or before it.

@@ -129,14 +129,16 @@ fn maxima(dims: usize, shapes: &[&[usize]], call: fn(&Tensor, &MaxPool) -> Resul
         let options = MaxPool::new(kernel).stride(stride).padding(padding).dilation(dilation).ceil_mode(ceil);
         let x = sample_tensor(shape, -1.0, 1.0, 1);
         let outputs = call(&x, &options).map_or(1, |o| o.len());
-        all.push(Sample::new(format!("{shape:?}, {options:?}"), [x], move |x| call(&x[0], &options)).reference(move |x| {
-            let (shape, windows) = windows(&x[0], dims, &slid(&x[0], dims, numbers, ceil));
-            let best = windows.iter().map(|w| w.iter().fold(w[0], |best, &e| if e.1 > best.1 { e } else { best }));
-            let (places, values) = best.map(|(place, value)| (place as f64, value)).unzip();
-            let mut both = vec![Naive { shape: shape.clone(), data: values }, Naive { shape, data: places }];
-            both.truncate(outputs);
-            both
-        }));
+        all.push(Sample::new(format!("{shape:?}, {options:?}"), [x], move |x| call(&x[0], &options)).reference(
+            move |x| {
+                let (shape, windows) = windows(&x[0], dims, &slid(&x[0], dims, numbers, ceil));
+                let best = windows.iter().map(|w| w.iter().fold(w[0], |best, &e| if e.1 > best.1 { e } else { best }));
+                let (places, values) = best.map(|(place, value)| (place as f64, value)).unzip();
+                let mut both = vec![Naive { shape: shape.clone(), data: values }, Naive { shape, data: places }];
+                both.truncate(outputs);
+                both
+            },
+        ));
     }
     all
 }
@@ -160,25 +162,29 @@ fn means(dims: usize, shapes: &[&[usize]], call: fn(&Tensor, &AvgPool) -> Result
         ([3, 3, 1], true, true, None),
     ];
     for (shape, &([kernel, stride, padding], ceil, include, divisor)) in shapes.iter().cycle().zip(cases) {
-        let mut options = AvgPool::new(kernel).stride(stride).padding(padding).ceil_mode(ceil).count_include_pad(include);
+        let mut options =
+            AvgPool::new(kernel).stride(stride).padding(padding).ceil_mode(ceil).count_include_pad(include);
         if let Some(divisor) = divisor {
             options = options.divisor_override(divisor);
         }
         let x = sample_tensor(shape, -1.0, 1.0, 1);
-        all.push(Sample::one(format!("{shape:?}, {options:?}"), [x], move |x| call(&x[0], &options)).reference(move |x| {
-            let own = slid(&x[0], dims, [kernel, stride, padding, 1], ceil);
-            let (shape, windows) = windows(&x[0], dims, &own);
-            let sizes = &x[0].shape[x[0].shape.len() - dims..];
-            let sums = Naive { shape: shape.clone(), data: windows.iter().map(|w| w.iter().map(|e| e.1).sum()).collect() };
-            vec![Naive::from_fn(&shape, |at| {
-                let counts = (0..dims).map(|d| {
-                    let k = at[at.len() - dims + d];
-                    let padded = (k * stride + kernel).min(sizes[d] + 2 * padding) - k * stride;
-                    if include { padded } else { own[d][k].len() }
-                });
-                sums.at(at) / divisor.unwrap_or(counts.product()) as f64
-            })]
-        }));
+        all.push(Sample::one(format!("{shape:?}, {options:?}"), [x], move |x| call(&x[0], &options)).reference(
+            move |x| {
+                let own = slid(&x[0], dims, [kernel, stride, padding, 1], ceil);
+                let (shape, windows) = windows(&x[0], dims, &own);
+                let sizes = &x[0].shape[x[0].shape.len() - dims..];
+                let sums =
+                    Naive { shape: shape.clone(), data: windows.iter().map(|w| w.iter().map(|e| e.1).sum()).collect() };
+                vec![Naive::from_fn(&shape, |at| {
+                    let counts = (0..dims).map(|d| {
+                        let k = at[at.len() - dims + d];
+                        let padded = (k * stride + kernel).min(sizes[d] + 2 * padding) - k * stride;
+                        if include { padded } else { own[d][k].len() }
+                    });
+                    sums.at(at) / divisor.unwrap_or(counts.product()) as f64
+                })]
+            },
+        ));
     }
     all
 }
@@ -224,10 +230,21 @@ pub(super) fn max_errors() -> Vec<ErrorSample> {
         error("rank", ErrorKind::Shape, "max_pool2d: expected at least 2 spatial dimensions, got f64[3]", &[3], |x| {
             x.max_pool2d(&MaxPool::new(2))
         }),
-        error("fit", ErrorKind::Shape, "expected a window that fits into the padded input, got size 3 with dilation 2 for \
-            2 + 2 elements in spatial dimension 1", &[4, 5, 2], |x| x.max_pool2d(&MaxPool::new(3).dilation(2).padding(1))),
-        error("padding", ErrorKind::Value, "max_pool1d: expected a padding of at most half of the kernel, got 2 and kernel 3",
-            &[4], |x| x.max_pool1d(&MaxPool::new(3).padding(2))),
+        error(
+            "fit",
+            ErrorKind::Shape,
+            "expected a window that fits into the padded input, got size 3 with dilation 2 for \
+            2 + 2 elements in spatial dimension 1",
+            &[4, 5, 2],
+            |x| x.max_pool2d(&MaxPool::new(3).dilation(2).padding(1)),
+        ),
+        error(
+            "padding",
+            ErrorKind::Value,
+            "max_pool1d: expected a padding of at most half of the kernel, got 2 and kernel 3",
+            &[4],
+            |x| x.max_pool1d(&MaxPool::new(3).padding(2)),
+        ),
         error("between", ErrorKind::Value, "expected windows with at least one element each", &[2], |x| {
             x.max_pool1d(&MaxPool::new(2).padding(1).dilation(3).stride(1))
         }),
@@ -272,7 +289,11 @@ pub(super) fn adaptive_errors() -> Vec<ErrorSample> {
 }
 
 pub(super) fn adaptive_max_errors() -> Vec<ErrorSample> {
-    vec![error("empty", ErrorKind::Shape, "adaptive_max_pool1d: expected elements in spatial dimension 0, got none", &[0], |x| {
-        x.adaptive_max_pool1d(1)
-    })]
+    vec![error(
+        "empty",
+        ErrorKind::Shape,
+        "adaptive_max_pool1d: expected elements in spatial dimension 0, got none",
+        &[0],
+        |x| x.adaptive_max_pool1d(1),
+    )]
 }
