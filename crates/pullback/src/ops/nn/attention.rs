@@ -2,6 +2,7 @@
 
 use crate::error::bail;
 use crate::kernels::attention;
+use crate::kernels::half::widened;
 use crate::ops::family::broadcast_shape;
 use crate::ops::shape::broadcast_to;
 use crate::ops::table::{ErrorSample, Naive, Sample, ops, sample_tensor};
@@ -199,7 +200,9 @@ fn attention(q: &Tensor, k: &Tensor, v: &Tensor, options: &Attention) -> Result<
             broadcast_to(t, &[&lead[..], own].concat())?.reshape_to(&[batch, own[0], own[1]])
         };
         let [q, k, v] = [whole(q)?, whole(k)?, whole(v)?];
-        let out = attention::attention(q.concrete(), k.concrete(), v.concrete(), scale, options.causal)?;
+        let out = widened([q.concrete(), k.concrete(), v.concrete()], |[q, k, v]| {
+            attention::attention(q, k, v, scale, options.causal)
+        })?;
         return Tensor::from(out).reshape_to(&shape);
     }
     let scores = q.mul(scale)?.matmul(&k.transpose(-2, -1)?)?;

@@ -16,6 +16,7 @@ use crate::error::bail;
 use crate::function::op::{Batched, Cotangents, Op, Tangents};
 use crate::function::{Cotangent, Outs, Saved, Tangent, VmapInfo};
 use crate::kernels::conv::{Geometry, Role, Sizes, convolve};
+use crate::kernels::half::widened;
 use crate::ops::arith::{add_owned, with_common_dtype};
 use crate::ops::family::apply1;
 use crate::ops::shape::move_dim;
@@ -370,7 +371,7 @@ impl Op for Convolution {
         let sizes = self.sizes(a.shape(), b.shape());
         let shape = self.shape(&sizes);
         crate::tensor::checked_numel(self.name, &shape)?;
-        Ok(smallvec![convolve(&sizes, self.role, a, b, shape)?.into()])
+        Ok(smallvec![widened([a, b], |[a, b]| convolve(&sizes, self.role, a, b, shape.clone()))?.into()])
     }
 
     fn save(&self, needs: &[bool], inputs: &[&Tensor], _: &[Tensor]) -> Result<Saved> {

@@ -11,6 +11,7 @@ use crate::error::bail;
 use crate::function::op::{Batched, Cotangents, Op, Tangents};
 use crate::function::{Cotangent, OpRef, Outs, Saved, Tangent, VmapInfo};
 use crate::interp::{batch, bind};
+use crate::kernels::half::widened;
 use crate::kernels::normalize;
 use crate::ops::arith::{add_owned, mul_owned};
 use crate::ops::family::apply1;
@@ -221,7 +222,7 @@ const OVER: [isize; 2] = [1, 3];
 impl Normalize {
     fn apply(self, x: &Tensor) -> Result<[Tensor; 2]> {
         if let Some(x) = x.array() {
-            return Ok(normalize::normalize(x, self.eps, self.center, None)?.map(Tensor::from));
+            return Ok(widened([x], |[x]| normalize::normalize(x, self.eps, self.center, None))?.map(Tensor::from));
         }
         match <[Tensor; 2]>::try_from(bind(&OpRef::new(self), &[x])?.into_vec()) {
             Ok(both) => Ok(both),
@@ -243,7 +244,7 @@ impl Op for Normalize {
         Some(self)
     }
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
-        let found = normalize::normalize(inputs[0].concrete(), self.eps, self.center, None)?;
+        let found = widened([inputs[0].concrete()], |[x]| normalize::normalize(x, self.eps, self.center, None))?;
         Ok(found.map(Tensor::from).into_iter().collect())
     }
     fn save(&self, _: &[bool], _: &[&Tensor], outputs: &[Tensor]) -> Result<Saved> {
@@ -314,7 +315,7 @@ impl Op for Differential {
     }
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
         let [d, y, r]: [&Array; 3] = std::array::from_fn(|k| inputs[k].concrete());
-        Ok(smallvec![normalize::differential(d, y, r, self.center)?.into()])
+        Ok(smallvec![widened([d, y, r], |[d, y, r]| normalize::differential(d, y, r, self.center))?.into()])
     }
     fn save(&self, _: &[bool], inputs: &[&Tensor], _: &[Tensor]) -> Result<Saved> {
         Ok(Saved::tensors([inputs[0], inputs[1], inputs[2]]))
@@ -413,6 +414,7 @@ fn layer(
     if let (Some(array), Some(w), Some(b)) =
         (x.array(), weight.map(Tensor::array), bias.map_or(Some(None), |b| b.array().map(Some)))
         && let Some(w) = w
+        && !x.dtype().is_half()
         && w.dtype() == x.dtype()
         && b.is_none_or(|b| b.dtype() == x.dtype())
         && let Some(view) = crate::kernels::copy::contiguous(array).reshape_view(&four)
