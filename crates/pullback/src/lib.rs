@@ -159,6 +159,7 @@
 //! - [`graph`]: functions written down as lists of operations, and run again.
 //! - [`io`]: files of parameters. Features of the crate, all off by default, add formats (`safetensors`, `npy`), `serde`, and
 //!   conversions from and to `ndarray`, `nalgebra` and `faer`.
+//! - [`nn`]: options of convolutions, pooling, attention; [`init`]: first values of parameters.
 //! - [`random`]: seeded random tensors, and what `vmap` does with them.
 //! - [`testing`]: checking derivatives.
 
@@ -173,6 +174,7 @@ mod error;
 pub mod function;
 pub mod graph;
 mod handle;
+pub mod init;
 #[cfg(any(feature = "faer", feature = "nalgebra", feature = "ndarray", feature = "serde"))]
 mod interop;
 mod interp;
@@ -199,7 +201,7 @@ pub use kernels::threads::{num_threads, set_num_threads};
 pub use ops::fft;
 pub use ops::{
     GridOrder, Interpolation, PadMode, Reduce, Reduction, block_diag, broadcast_tensors, cartesian_prod, cat, complex, einsum,
-    meshgrid, polar, stack,
+    meshgrid, nn, polar, stack,
 };
 pub use shape::{Shape, TensorType};
 pub use tensor::{Ellipsis, IndexBound, IndexItem, Indices, NewAxis, Operand, Tensor, s};

@@ -1,8 +1,10 @@
 //! Loops over arrays. Nothing here knows a tensor, a level or a graph.
 
+pub(crate) mod attention;
 pub(crate) mod cast;
 pub(crate) mod classes;
 pub(crate) mod complex;
+pub(crate) mod conv;
 pub(crate) mod copy;
 #[cfg(feature = "fft")]
 pub(crate) mod fft;
@@ -13,11 +15,13 @@ pub(crate) mod map;
 pub(crate) mod math;
 pub(crate) mod matmul;
 pub(crate) mod median;
+pub(crate) mod normalize;
 pub(crate) mod place;
 pub(crate) mod prod;
 pub(crate) mod random;
 pub(crate) mod reduce;
 pub(crate) mod region;
+pub(crate) mod resample;
 pub(crate) mod running;
 pub(crate) mod samplers;
 pub(crate) mod scan;
@@ -30,3 +34,4 @@ pub(crate) mod sort;
 pub(crate) mod strided;
 pub(crate) mod threads;
 pub(crate) mod triangle;
+pub(crate) mod windows;

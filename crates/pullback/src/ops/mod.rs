@@ -23,6 +23,7 @@ mod median;
 mod modulo;
 mod moments;
 mod nan;
+pub mod nn;
 mod norm;
 mod pairwise;
 mod part_scatter;
@@ -79,6 +80,16 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     modulo::OPS,
     moments::OPS,
     nan::OPS,
+    nn::activations::OPS,
+    nn::attention::OPS,
+    nn::conv::OPS,
+    nn::embedding::OPS,
+    nn::fold::OPS,
+    nn::interpolate::OPS,
+    nn::losses::OPS,
+    nn::norms::OPS,
+    nn::pool::OPS,
+    nn::shuffle::OPS,
     norm::OPS,
     pairwise::OPS,
     part_scatter::OPS,
