@@ -3,6 +3,8 @@
 //! The tests are generated from the table of operations; there is no list to keep. `cargo test --test op_table sinh`
 //! runs those of one operation, `cargo test --test op_table vmap_is_loop` those of one property.
 
+#[path = "op_table/half.rs"]
+mod half;
 #[path = "op_table/imperative.rs"]
 mod imperative;
 #[path = "op_table/quiet.rs"]
@@ -33,7 +35,7 @@ fn main() -> ExitCode {
                 each_sample(property.name, op, |sample| property.check(sample)).map_err(Failed::from)
             }));
         }
-        for (name, check) in rows::SAMPLE_CHECKS.iter().chain(imperative::SAMPLE_CHECKS) {
+        for (name, check) in rows::SAMPLE_CHECKS.iter().chain(imperative::SAMPLE_CHECKS).chain(half::SAMPLE_CHECKS) {
             trials.push(Trial::test(format!("{name}::{}", op.name), move || {
                 each_sample(name, op, check).map_err(Failed::from)
             }));

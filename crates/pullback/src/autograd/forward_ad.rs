@@ -75,12 +75,12 @@ fn make(level: &Arc<Level>, primal: &Tensor, tangent: &Tensor) -> Result<Tensor>
     check_alive(primal, "make_dual: the primal")?;
     check_alive(tangent, "make_dual: the tangent")?;
     let (p, t) = (primal.ty(), tangent.ty());
-    if !p.dtype.is_float() {
+    if !p.dtype.is_differentiable() {
         bail!(NotDifferentiable, "make_dual: expected a floating-point primal, got {p}"; help = "convert it with \
             `to_dtype`");
     }
     for (what, t) in [("primal", primal), ("tangent", tangent)] {
-        if let crate::tensor::Repr::Tracer(tracer) = &t.0
+        if let crate::tensor::Repr::Tracer(tracer) = t.repr()
             && tracer.level.id >= level.id
         {
             let (kind, id) = (tracer.level.transform(), tracer.level.id);

@@ -57,7 +57,7 @@ fn marked(place: &str, what: &str, t: &Tensor) -> Result<Tensor> {
         bail!(InTransform, "{place}: {method} makes a leaf, which no operation inside of it may use"; help = "inside a \
             function, call `grad`, `vjp` or `jvp` on a closure instead");
     }
-    if !t.dtype().is_float() {
+    if !t.dtype().is_differentiable() {
         bail!(NotDifferentiable, "{place}: expected a floating-point tensor, got {} as {what}", t.ty(); help = "convert \
             it with `to_dtype` first");
     }
@@ -80,7 +80,7 @@ pub fn zero_grad<T: Tree>(leaves: &T) -> Result<()> {
 
 /// True if the ambient level is differentiating what depends on `t`.
 fn depends(t: &Tensor) -> bool {
-    let Repr::Tracer(tracer) = &t.0 else { return false };
+    let Repr::Tracer(tracer) = t.repr() else { return false };
     match &tracer.value {
         Traced::Reverse { .. } if tracer.level.id == AMBIENT => true,
         Traced::Reverse { primal, .. } | Traced::Linear { primal, .. } => depends(primal),

@@ -3,11 +3,11 @@
 use smallvec::SmallVec;
 
 use crate::array::Array;
+use crate::dtype::any_dtype;
 use crate::error::bail;
 use crate::function::Outs;
 use crate::interp::bind;
 use crate::interp::capture::{Call, Record, Source, Variable};
-use crate::kernels::copy::any_dtype;
 use crate::tensor::Repr;
 use crate::{Result, Tensor, TensorType};
 
@@ -183,7 +183,7 @@ impl Program {
 
     /// The transform that a value from outside of the graph belongs to, if one does.
     pub(super) fn depends_on(&self) -> Option<&'static str> {
-        self.constants.iter().find_map(|c| match &c.value.0 {
+        self.constants.iter().find_map(|c| match c.value.repr() {
             Repr::Tracer(tracer) => Some(tracer.level.transform()),
             Repr::Array(_) => None,
         })

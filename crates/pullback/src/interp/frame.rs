@@ -205,7 +205,7 @@ impl Frame {
 }
 
 fn levels_of(t: &Tensor, out: &mut SmallVec<[u64; 4]>) {
-    if let Repr::Tracer(tracer) = &t.0 {
+    if let Repr::Tracer(tracer) = t.repr() {
         if !out.contains(&tracer.level.id) {
             out.push(tracer.level.id);
         }
@@ -279,7 +279,7 @@ pub(super) fn check_captured(tracer: &Tracer, op: &str) -> Result<()> {
 /// An error if `t`, which the running method is about to return as `what`, is a captured value that a transform is
 /// differentiating: its derivative would bypass the rules.
 pub(crate) fn check_own(t: &Tensor, what: impl fmt::Display) -> Result<()> {
-    let Repr::Tracer(tracer) = &t.0 else { return Ok(()) };
+    let Repr::Tracer(tracer) = t.repr() else { return Ok(()) };
     if !tracer.level.is_alive() {
         return Err(super::escaped(tracer, &what.to_string()));
     }

@@ -1,11 +1,11 @@
 //! Several arrays as one.
 
 use super::copy::copy_into_strided;
-use super::strided::{Out, output};
+use super::strided::{Out, output_words};
 use crate::Result;
 use crate::array::Array;
-use crate::dtype::{Element, dispatch};
-use crate::shape::{Shape, contiguous_strides};
+use crate::dtype::{Word, any_word};
+use crate::shape::{Shape, contiguous_strides, with_dim};
 use crate::tensor::checked_numel;
 
 /// The arrays one after the other along `dim`; they have one dtype and agree in all other dims, and there is one.
@@ -14,21 +14,32 @@ pub(crate) fn cat(parts: &[&Array], dim: usize) -> Result<Array> {
     // What does not fit is refused like any other size that is too large.
     shape[dim] = parts.iter().fold(0, |n, x| usize::saturating_add(n, x.shape()[dim]));
     checked_numel("cat", &shape)?;
-    dispatch!(parts[0].dtype(), "cat", all, T => Ok(joined::<T>(parts, dim, shape)))
+    let strides = contiguous_strides(&shape);
+    let step = |x: &Array| x.shape()[dim] * strides[dim] as usize;
+    Ok(any_word!(parts[0].dtype(), W => joined::<W>(parts, shape, &strides, &step)))
 }
 
-fn joined<T: Element>(parts: &[&Array], dim: usize, shape: Shape) -> Array {
-    let strides = contiguous_strides(&shape);
-    let write = |out: Out<T>| {
+/// The arrays, of one dtype and shape, side by side along a new dimension `dim`; there is one.
+pub(crate) fn stack(parts: &[&Array], dim: usize) -> Result<Array> {
+    let shape = with_dim(parts[0].shape(), dim, parts.len());
+    checked_numel("stack", &shape)?;
+    let mut strides = contiguous_strides(&shape);
+    let step = strides.remove(dim) as usize;
+    Ok(any_word!(parts[0].dtype(), W => joined::<W>(parts, shape, &strides, &|_| step)))
+}
+
+/// An array of `shape` that the parts cover: each with `strides`, and `step` of it away from the next.
+fn joined<W: Word>(parts: &[&Array], shape: Shape, strides: &[isize], step: &dyn Fn(&Array) -> usize) -> Array {
+    let write = |out: Out<W>| {
         let mut start = 0;
         for x in parts {
             // SAFETY: the strides are those of the result, and the part from `start` on has room for `x`.
-            unsafe { copy_into_strided(x, out.at(start * strides[dim] as usize), &strides) };
-            start += x.shape()[dim];
+            unsafe { copy_into_strided(x, out.at(start), strides) };
+            start += step(x);
         }
     };
     // SAFETY: the parts cover the result.
-    unsafe { output(shape, write) }
+    unsafe { output_words(shape, parts[0].dtype(), write) }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use super::table::{ErrorSample, Naive, OpInfo, Sample, sample_tensor};
 use crate::array::Array;
 use crate::dtype::{Scalar, dispatch, promote_ranked};
 use crate::kernels::{cast, map};
-use crate::tensor::{Operand, Repr};
+use crate::tensor::{Operand, ReprMut};
 use crate::{DType, Error, ErrorKind, Result, Tensor};
 
 /// A 0-d tensor with the value of a Rust number.
@@ -36,7 +36,7 @@ pub(super) fn fits(i: i64, dtype: DType) -> bool {
         DType::Bool => i == 0 || i == 1,
         DType::U8 => u8::try_from(i).is_ok(),
         DType::I32 => i32::try_from(i).is_ok(),
-        DType::I64 | DType::F32 | DType::F64 => true,
+        _ => true,
     }
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn with_common_dtype(
     f: impl FnOnce(&Tensor, &Tensor) -> Result<Tensor>,
 ) -> Result<Tensor> {
     let (da, db) = (a.dtype(), b.dtype());
-    if da == db && (!float || da.is_float()) {
+    if da == db && (!float || da.is_differentiable()) {
         return f(a, b);
     }
     let mut dtype = promote_ranked((da, a.rank()), (db, b.rank()));
@@ -72,8 +72,9 @@ fn reuse(
     left: impl FnOnce(&mut Array, &Array) -> bool,
     right: impl FnOnce(&Array, &mut Array) -> bool,
 ) -> std::result::Result<Tensor, (Tensor, Tensor)> {
-    if let (Repr::Array(x), Repr::Array(y)) = (&mut a.0, &mut b.0)
+    if let (ReprMut::Array(x), ReprMut::Array(y)) = (a.repr_mut(), b.repr_mut())
         && x.dtype() == y.dtype()
+        && !x.dtype().is_half()
     {
         if crate::shape::broadcasts_to(y.shape(), x.shape()) && left(x, y) {
             return Ok(a);

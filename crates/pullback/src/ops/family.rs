@@ -13,6 +13,7 @@ use crate::error::bail;
 use crate::function::op::{Batched, Cotangents, Op, State, Tangents};
 use crate::function::{Cotangent, OpRef, Outs, Saved, Tangent, VmapInfo};
 use crate::interp::{batch, bind, bind1};
+use crate::kernels::half::{widened, widened_elementwise};
 use crate::kernels::map;
 use crate::kernels::math::Float;
 use crate::shape::Shape;
@@ -151,7 +152,7 @@ impl<K: UnaryWith> UnaryOp<K> {
 #[inline]
 pub(crate) fn unary<K: Unary>(x: &Tensor) -> Result<Tensor> {
     match x.array() {
-        Some(array) => Ok(K::kernel(array)?.into()),
+        Some(array) => Ok(widened_elementwise([array], array.shape(), |[x], _| K::kernel(x))?.into()),
         None => bind1(&OpRef::Static(Plain::<K>::OP), &[x]),
     }
 }
@@ -160,7 +161,7 @@ pub(crate) fn unary<K: Unary>(x: &Tensor) -> Result<Tensor> {
 #[inline]
 pub(crate) fn unary_with<K: UnaryWith>(op: &K, x: &Tensor) -> Result<Tensor> {
     match x.array() {
-        Some(array) => Ok(op.kernel(array)?.into()),
+        Some(array) => Ok(widened_elementwise([array], array.shape(), |[x], _| op.kernel(x))?.into()),
         None => bind1(&op.share(), &[x]),
     }
 }
@@ -179,7 +180,8 @@ impl<K: UnaryWith> Op for UnaryOp<K> {
     }
 
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
-        Ok(smallvec![self.0.kernel(inputs[0].concrete())?.into()])
+        let x = inputs[0].concrete();
+        Ok(smallvec![widened_elementwise([x], x.shape(), |[x], _| self.0.kernel(x))?.into()])
     }
 
     fn save(&self, _: &[bool], inputs: &[&Tensor], outputs: &[Tensor]) -> Result<Saved> {
@@ -341,9 +343,10 @@ pub(crate) fn binary<K: Binary>(a: &Tensor, b: &Tensor) -> Result<Tensor> {
         return bind1(&OpRef::Static(BinaryOp::<K>::OP), &[a, b]);
     };
     if x.shape() == y.shape() {
-        return Ok(K::kernel(x, y, x.shape())?.into());
+        return Ok(widened_elementwise([x, y], x.shape(), |[x, y], shape| K::kernel(x, y, shape))?.into());
     }
-    Ok(K::kernel(x, y, &broadcast_shape(K::NAME, a, b)?)?.into())
+    let shape = broadcast_shape(K::NAME, a, b)?;
+    Ok(widened_elementwise([x, y], &shape, |[x, y], shape| K::kernel(x, y, shape))?.into())
 }
 
 /// The shape that two operands broadcast to.
@@ -435,6 +438,8 @@ pub(crate) fn apply1(op: impl Op, inputs: &[&Tensor]) -> Result<Tensor> {
 /// A linear function of one tensor: both modes follow from the function itself and its transpose.
 pub(crate) trait Linear: Clone + fmt::Debug + Send + Sync + 'static {
     const NAME: &'static str;
+    /// False if the kernel only moves elements, whatever their dtype.
+    const COMPUTES: bool = true;
 
     /// Computes the result.
     fn kernel(&self, x: &Array) -> Result<Array>;
@@ -458,9 +463,14 @@ struct LinearOp<K>(K);
 /// Applies a [`Linear`].
 pub(crate) fn linear<K: Linear>(op: K, x: &Tensor) -> Result<Tensor> {
     match x.array() {
-        Some(array) => Ok(op.kernel(array)?.into()),
+        Some(array) => Ok(run_linear(&op, array)?.into()),
         None => bind1(&OpRef::new(LinearOp(op)), &[x]),
     }
+}
+
+#[inline]
+fn run_linear<K: Linear>(op: &K, x: &Array) -> Result<Array> {
+    if K::COMPUTES { widened([x], |[x]| op.kernel(x)) } else { op.kernel(x) }
 }
 
 impl<K: Linear> Op for LinearOp<K> {
@@ -473,7 +483,7 @@ impl<K: Linear> Op for LinearOp<K> {
     }
 
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
-        Ok(smallvec![self.0.kernel(inputs[0].concrete())?.into()])
+        Ok(smallvec![run_linear(&self.0, inputs[0].concrete())?.into()])
     }
 
     fn save(&self, _: &[bool], inputs: &[&Tensor], _: &[Tensor]) -> Result<Saved> {

@@ -2,16 +2,16 @@
 //! old value where nobody else holds it.
 
 use std::ops::{AddAssign, DivAssign, MulAssign, SubAssign};
-use std::sync::Arc;
 
 use smallvec::SmallVec;
 
 use super::index::{Indices, Part};
 use super::operators::{Operand, fail};
-use super::{Repr, Tensor};
+use super::{Repr, ReprMut, Tensor};
 use crate::array::Cut;
 use crate::dtype::promote_ranked;
 use crate::error::bail;
+use crate::handle::Handle;
 use crate::interp::noted::{ambient_parts, update_leaf};
 use crate::interp::{Traced, batch, check_usable, forward};
 use crate::kernels::region::replace_in_place;
@@ -19,7 +19,7 @@ use crate::ops::arith::{add_owned, div_owned, mul_owned, sub_owned};
 use crate::ops::region::{fit_value, replace};
 use crate::ops::structural::{broadcast_to, move_dim};
 use crate::shape::{broadcasts_to, with_dim};
-use crate::{DType, Result};
+use crate::{Complex32, Complex64, DType, Result, bf16, f16};
 
 impl Tensor {
     /// Replaces the part that an index selects by `value`: [`index_set`](Tensor::index_set) that rebinds the handle.
@@ -69,21 +69,21 @@ fn set_part(x: &mut Tensor, value: &Tensor, cuts: &Cuts) -> Result<()> {
 /// A batched value and a value with a tangent are changed inside their tracer. A value of a level that writes down what
 /// happens never is.
 fn set_in_place(x: &mut Tensor, value: &Tensor, cuts: &Cuts) -> Result<bool> {
-    let tracer = match &mut x.0 {
-        Repr::Array(array) => {
+    let tracer = match x.repr_mut() {
+        ReprMut::Array(array) => {
             return Ok(value.array().is_some_and(|value| replace_in_place(array, value, cuts)));
         }
-        Repr::Tracer(tracer) => tracer,
+        ReprMut::Tracer(tracer) => tracer,
     };
     check_usable(tracer, "set_")?;
-    if let Repr::Tracer(v) = &value.0 {
+    if let Repr::Tracer(v) = value.repr() {
         check_usable(v, "set_")?;
         if v.level.id > tracer.level.id {
             return Ok(false);
         }
     }
     let level = tracer.level.clone();
-    let Some(tracer) = Arc::get_mut(tracer) else { return Ok(false) };
+    let Some(tracer) = Handle::get_mut(tracer) else { return Ok(false) };
     match &mut tracer.value {
         Traced::Reverse { .. } | Traced::Linear { .. } | Traced::Capture { .. } => return Ok(false),
         Traced::Forward { primal, tangent } => {
@@ -183,7 +183,8 @@ macro_rules! assignments {
                 Ok(self)
             }
         }
-        assignments!(@operator $trait, $operator, $method, &Tensor, Tensor, bool, u8, i32, i64, u32, usize, isize, f32, f64);
+        assignments!(@operator $trait, $operator, $method, &Tensor, Tensor, bool, u8, i32, i64, u32, usize, isize, f16, bf16, f32, f64,
+            Complex32, Complex64);
     )* };
     (@operator $trait:ident, $operator:ident, $method:ident, $($rhs:ty),*) => { $(
         impl $trait<$rhs> for Tensor {
@@ -232,7 +233,7 @@ mod tests {
 
     /// The address of the value inside the tracers.
     fn inner_address(x: &Tensor) -> usize {
-        match &x.0 {
+        match x.repr() {
             Repr::Array(_) => address(x),
             Repr::Tracer(tracer) => match &tracer.value {
                 Traced::Reverse { primal, .. } | Traced::Forward { primal, .. } | Traced::Linear { primal, .. } => {

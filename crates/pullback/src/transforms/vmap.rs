@@ -4,11 +4,12 @@ use super::assemble::Assembly;
 use super::dims::DimSpec;
 use super::options::chunk;
 use crate::array::Array;
+use crate::dtype::any_dtype;
 use crate::error::{Context as _, bail};
 use crate::function::Randomness;
 use crate::interp::level::{OpenLevel, Part};
 use crate::interp::{LevelKind, batch, check_alive};
-use crate::kernels::copy::{any_dtype, contiguous};
+use crate::kernels::copy::contiguous;
 use crate::shape::resolve_dim;
 use crate::tensor::Repr;
 use crate::tree::{leaves, path_of, same_places, try_map};
@@ -312,7 +313,7 @@ fn differ(a: &Tensor, b: &Tensor) -> bool {
 
 /// The data of a value that no outer `vmap` works on.
 fn seen(t: &Tensor) -> Option<&Array> {
-    match &t.0 {
+    match t.repr() {
         Repr::Array(array) => Some(array),
         Repr::Tracer(tracer) => seen(tracer.primal()?),
     }
