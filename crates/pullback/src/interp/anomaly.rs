@@ -246,7 +246,7 @@ pub(super) fn first_bad(t: &Tensor, infinities: bool) -> Option<Bad> {
                 | Traced::Linear { primal: inner, .. }
                 | Traced::Capture { value: inner, .. } => t = inner,
                 Traced::Batch { value, dim, .. } => {
-                    dims.push(*dim);
+                    dims.push(*dim as usize);
                     t = value;
                 }
             },

@@ -15,14 +15,14 @@ use crate::{Result, Tensor, error::bail};
 /// A value of `level` whose lanes lie along dimension `dim` of `value`.
 pub(crate) fn wrap(level: &Arc<Level>, value: Tensor, dim: usize) -> Tensor {
     let shape = without_dim(value.shape(), dim);
-    Tracer { level: level.clone(), value: Traced::Batch { value, dim, shape } }.into()
+    Tracer { level: level.clone(), value: Traced::Batch { value, dim: dim as u32, shape } }.into()
 }
 
 /// The value of the level below, and where its lanes lie, if it depends on the lane.
 pub(crate) fn unwrap(level: &Level, t: &Tensor) -> (Tensor, Option<usize>) {
     match t.repr() {
         Repr::Tracer(tracer) if tracer.level.id == level.id => match &tracer.value {
-            Traced::Batch { value, dim, .. } => (value.clone(), Some(*dim)),
+            Traced::Batch { value, dim, .. } => (value.clone(), Some(*dim as usize)),
             _ => unreachable!("a batch level holds batch tracers"),
         },
         _ => (t.clone(), None),
@@ -56,7 +56,7 @@ pub(super) fn process(op: &OpRef, level: &Arc<Level>, inputs: &[&Tensor]) -> Res
             Repr::Tracer(tracer) if tracer.level.id == level.id => match &tracer.value {
                 Traced::Batch { value, dim, .. } => {
                     values.push(value);
-                    dims.push(Some(*dim));
+                    dims.push(Some(*dim as usize));
                 }
                 _ => unreachable!("a batch level holds batch tracers"),
             },

@@ -305,7 +305,7 @@ pub(crate) fn check_data_access(tracer: &Tracer, op: &str) -> Result<()> {
     super::check_usable(tracer, op)?;
     let (id, kind) = (tracer.level.id, tracer.level.transform());
     if let Traced::Batch { value, dim, .. } = &tracer.value {
-        let (n, ty) = (value.shape()[*dim], tracer_type(tracer));
+        let (n, ty) = (value.shape()[*dim as usize], tracer_type(tracer));
         return with_current(|running, function| {
             let method = running.method.name();
             bail!(ConcreteValueNeeded, "`{method}` of function `{function}`: `{op}` reads the data of a batched value \

@@ -38,11 +38,42 @@ pub(crate) struct Tracer {
 
 /// What a tracer holds, by the kind of its level.
 pub(crate) enum Traced {
-    Reverse { primal: Tensor, edge: reverse::Edge },
-    Forward { primal: Tensor, tangent: Tensor },
-    Linear { primal: Tensor, variable: linear::Variable },
-    Capture { value: Tensor, variable: capture::Variable },
-    Batch { value: Tensor, dim: usize, shape: Shape },
+    Reverse {
+        primal: Tensor,
+        edge: reverse::Edge,
+    },
+    Forward {
+        primal: Tensor,
+        tangent: Tensor,
+    },
+    Linear {
+        primal: Tensor,
+        variable: linear::Variable,
+    },
+    Capture {
+        value: Tensor,
+        variable: capture::Variable,
+    },
+    /// `dim` is narrow so that a tracer does not fill a size class of common allocators exactly, which is their slow case.
+    Batch {
+        value: Tensor,
+        dim: u32,
+        shape: Shape,
+    },
+}
+
+impl Traced {
+    /// The value of an older level.
+    #[inline(always)]
+    pub(crate) fn inner(&self) -> &Tensor {
+        match self {
+            Traced::Reverse { primal: inner, .. }
+            | Traced::Forward { primal: inner, .. }
+            | Traced::Linear { primal: inner, .. }
+            | Traced::Capture { value: inner, .. }
+            | Traced::Batch { value: inner, .. } => inner,
+        }
+    }
 }
 
 impl Tracer {

@@ -142,7 +142,7 @@ pub(crate) fn constant_of(t: &Tensor, gone: &dyn Fn(u64) -> bool) -> Tensor {
         }
         Traced::Batch { value, dim, .. } => {
             let inner = constant_of(value, gone);
-            if inner.is_same(value) { t.clone() } else { batch::wrap(level, inner, *dim) }
+            if inner.is_same(value) { t.clone() } else { batch::wrap(level, inner, *dim as usize) }
         }
     }
 }
@@ -199,7 +199,7 @@ pub(super) fn process(op: &OpRef, level: &Arc<Level>, inputs: &[&Tensor]) -> Res
     }
     let trace = mode::anomaly().map(|_| Box::new(Trace::new(op, &primals, &edges, &outs)));
     let source = (level.id == AMBIENT).then(|| Source::of(op, &saved, &edges, &primals, &outs));
-    let output_types = (outs.len() > 1).then(|| types(&outs));
+    let output_types = (outs.len() > 1).then(|| Box::new(types(&outs)));
     let call = Call { op: op.clone(), saved, edges, output_types };
     let content = Content::Noted(Box::new(Noted { call, source, extras: OnceLock::new(), trace }));
     let node = Handle::new(Node { sequence: level.next_sequence(), content });

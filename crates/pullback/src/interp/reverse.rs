@@ -14,7 +14,7 @@ use crate::function::op::types;
 use crate::function::{Cotangent, OpRef, Outs, Saved};
 use crate::handle::Handle;
 use crate::tensor::{Repr, TracerHandle};
-use crate::{Result, Tensor, TensorType, error::bail};
+use crate::{Error, ErrorKind, Result, Tensor, TensorType};
 
 /// Where each input of a node came from; `None` for constants of the level.
 pub(super) type Edges = SmallVec<[Option<Edge>; 2]>;
@@ -67,7 +67,8 @@ pub(super) struct Call {
     pub(super) saved: Saved,
     pub(super) edges: Edges,
     /// The types of the outputs, where there are several and one may receive no cotangent.
-    pub(super) output_types: Option<Box<[TensorType]>>,
+    /// Behind two pointers because it is rare and nodes are many.
+    pub(super) output_types: Option<Box<Box<[TensorType]>>>,
 }
 
 impl Call {
@@ -76,18 +77,24 @@ impl Call {
     pub(super) fn backward_from(&self, saved: &Saved, mut grads: SmallVec<[Cotangent; 1]>) -> Result<Cotangents> {
         if let Some(types) = &self.output_types {
             grads.resize(types.len(), Cotangent::zero());
-            for (grad, ty) in grads.iter_mut().zip(types) {
+            for (grad, ty) in grads.iter_mut().zip(types.iter()) {
                 grad.set_type(ty);
             }
         }
-        let found = with_needs(&self.edges, |needs| self.op.backward(saved, needs, &grads));
-        if let Ok(found) = &found
-            && found.len() != self.edges.len()
+        // One variable, which is the place of the result: a second one would be copied to it.
+        let mut found = with_needs(&self.edges, |needs| self.op.backward(saved, needs, &grads));
+        if let Ok(cotangents) = &found
+            && cotangents.len() != self.edges.len()
         {
-            let (name, expected, got) = (self.op.name(), self.edges.len(), found.len());
-            bail!(Internal, "{name}: backward returned {got} cotangents for {expected} inputs");
+            found = Err(self.wrong_number(cotangents.len()));
         }
         found
+    }
+
+    #[cold]
+    fn wrong_number(&self, got: usize) -> Error {
+        let (name, expected) = (self.op.name(), self.edges.len());
+        Error::new(ErrorKind::Internal, format!("{name}: backward returned {got} cotangents for {expected} inputs"))
     }
 }
 
@@ -162,15 +169,21 @@ pub(crate) fn unwrap(level: &Level, t: Tensor) -> (Tensor, Option<Edge>) {
 #[inline(always)]
 pub(super) fn with_needs<R>(edges: &[Option<Edge>], f: impl FnOnce(&[bool]) -> R) -> R {
     let mut few = [false; 8];
-    match few.get_mut(..edges.len()) {
+    let many: Vec<bool>;
+    let needs: &[bool] = match few.get_mut(..edges.len()) {
         Some(needs) => {
             for (need, edge) in needs.iter_mut().zip(edges) {
                 *need = edge.is_some();
             }
-            f(needs)
+            needs
         }
-        None => f(&edges.iter().map(Option::is_some).collect::<Vec<bool>>()),
-    }
+        None => {
+            many = edges.iter().map(Option::is_some).collect();
+            &many
+        }
+    };
+    // Called in one place, so that the result stays where `f` writes it.
+    f(needs)
 }
 
 /// A new node for a call, with what it saved and its edges, which are taken.
@@ -180,7 +193,7 @@ fn record(
     op: &OpRef,
     saved: &mut Saved,
     edges: &mut Edges,
-    output_types: Option<Box<[TensorType]>>,
+    output_types: Option<Box<Box<[TensorType]>>>,
 ) -> Handle<Node> {
     // SAFETY: every field is initialised.
     unsafe {
@@ -250,7 +263,7 @@ pub(super) fn process(op: &OpRef, level: &Arc<Level>, inputs: &[&Tensor]) -> Res
     if !differentiable.contains(&true) {
         return results;
     }
-    let output_types = Some(types(outs));
+    let output_types = Some(Box::new(types(outs)));
     let node = record(level, op, saved, &mut edges, output_types);
     for (k, out) in outs.iter_mut().enumerate() {
         if differentiable[k] {
@@ -270,7 +283,7 @@ pub(super) struct Arrival {
 /// need; what does not fit is in a map by node number, and older than all of the list.
 #[derive(Default)]
 pub(super) struct Pending {
-    near: SmallVec<[Arrival; Pending::NEAR]>,
+    near: SmallVec<[Arrival; Pending::NEAR + 1]>,
     far: BTreeMap<u64, Arrival>,
 }
 
@@ -293,13 +306,30 @@ impl Pending {
             };
         }
         let k = place.map_or(0, |k| k + 1);
-        self.near.insert(k, Arrival::new(node));
+        self.make_room(k, node);
         self.near[k].receive(output, grad)?;
         if self.near.len() > Pending::NEAR {
             let oldest = self.near.remove(0);
             self.far.insert(oldest.node.sequence, oldest);
         }
         Ok(())
+    }
+
+    /// Inserts a node at position `k` of the list. It is written where it stays: moving what was just written piece by
+    /// piece would have to wait for it.
+    #[inline(always)]
+    fn make_room(&mut self, k: usize, node: Handle<Node>) {
+        let len = self.near.len();
+        assert!(k <= len);
+        self.near.reserve(1);
+        // SAFETY: there is room for one more, the others keep their order, and every field is written.
+        unsafe {
+            let place = self.near.as_mut_ptr().add(k);
+            std::ptr::copy(place, place.add(1), len - k);
+            (&raw mut (*place).node).write(node);
+            (&raw mut (*place).grads).write(SmallVec::new());
+            self.near.set_len(len + 1);
+        }
     }
 
     /// The newest node.

@@ -132,7 +132,7 @@ impl<'a> Watch<'a> {
                 self.replacement(value, op)?.map(|value| capture::wrap(level, value, *variable))
             }
             Traced::Batch { value, dim, .. } => {
-                self.replacement(value, op)?.map(|value| batch::wrap(level, value, *dim))
+                self.replacement(value, op)?.map(|value| batch::wrap(level, value, *dim as usize))
             }
             Traced::Forward { primal, tangent } => {
                 match (self.replacement(primal, op)?, self.replacement(tangent, op)?) {

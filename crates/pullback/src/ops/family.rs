@@ -16,7 +16,7 @@ use crate::interp::{batch, bind, bind1};
 use crate::kernels::half::{widened, widened_elementwise};
 use crate::kernels::map;
 use crate::kernels::math::Float;
-use crate::shape::Shape;
+use crate::shape::{Shape, same_shape};
 use crate::{Error, ErrorKind, Result, Tensor};
 
 /// The batching rule of an elementwise operation, whose inputs broadcast: the lanes become one more dimension.
@@ -309,7 +309,7 @@ pub(crate) trait Binary: Sized + Send + Sync + 'static {
 /// A [`Binary`] as an operation.
 pub(crate) struct BinaryOp<K>(PhantomData<K>);
 
-/// The shapes of the operands and the result, kept where they differ.
+/// The shapes of the operands and the result, kept where that of an operand that is differentiated differs.
 struct Shapes([Shape; 3]);
 
 impl<K: Binary> BinaryOp<K> {
@@ -337,16 +337,23 @@ impl<K: Binary> BinaryOp<K> {
 #[inline]
 pub(crate) fn binary<K: Binary>(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     let (Some(x), Some(y)) = (a.array(), b.array()) else {
-        if a.shape() != b.shape() {
+        if !is_simple(a.shape(), b.shape()) {
             broadcast_shape(K::NAME, a, b)?;
         }
         return bind1(&OpRef::Static(BinaryOp::<K>::OP), &[a, b]);
     };
-    if x.shape() == y.shape() {
-        return Ok(widened_elementwise([x, y], x.shape(), |[x, y], shape| K::kernel(x, y, shape))?.into());
+    if is_simple(x.shape(), y.shape()) {
+        let shape = if x.rank() == 0 { y.shape() } else { x.shape() };
+        return Ok(widened_elementwise([x, y], shape, |[x, y], shape| K::kernel(x, y, shape))?.into());
     }
     let shape = broadcast_shape(K::NAME, a, b)?;
     Ok(widened_elementwise([x, y], &shape, |[x, y], shape| K::kernel(x, y, shape))?.into())
+}
+
+/// True for equal shapes, and where one is that of a number: the result has the shape of the other operand.
+#[inline(always)]
+fn is_simple(a: &[usize], b: &[usize]) -> bool {
+    same_shape(a, b) || a.is_empty() || b.is_empty()
 }
 
 /// The shape that two operands broadcast to.
@@ -381,9 +388,9 @@ impl<K: Binary> Op for BinaryOp<K> {
                 saved.tensors.push(t.clone());
             }
         }
-        let (a, b) = (inputs[0].shape(), inputs[1].shape());
-        if a != b {
-            saved = saved.with_state(Shapes([a, b, outputs[0].shape()].map(Shape::from_slice)));
+        let (a, b, y) = (inputs[0].shape(), inputs[1].shape(), outputs[0].shape());
+        if needs[0] && !same_shape(a, y) || needs[1] && !same_shape(b, y) {
+            saved = saved.with_state(Shapes([a, b, y].map(Shape::from_slice)));
         }
         Ok(saved)
     }

@@ -81,7 +81,7 @@ fn write_tensor(out: &mut String, t: &Tensor, precision: usize) {
             write_tensor(out, tangent, precision);
         }
         Traced::Batch { value, dim, .. } => {
-            put(out, format_args!("dim {dim} of {}, ", value.shape()[*dim]));
+            put(out, format_args!("dim {dim} of {}, ", value.shape()[*dim as usize]));
             write_tensor(out, value, precision);
         }
     }

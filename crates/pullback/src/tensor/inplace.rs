@@ -96,9 +96,10 @@ fn set_in_place(x: &mut Tensor, value: &Tensor, cuts: &Cuts) -> Result<bool> {
             set_part(primal, &value, cuts)?;
         }
         Traced::Batch { value: lanes, dim, .. } => {
-            let size = lanes.shape()[*dim];
+            let lane = *dim as usize;
+            let size = lanes.shape()[lane];
             // Where the lanes lie in the part.
-            let place = cuts[..*dim].iter().filter(|c| c.keep).count();
+            let place = cuts[..lane].iter().filter(|c| c.keep).count();
             let value = match batch::unwrap(&level, value) {
                 (value, Some(dim)) => move_dim(&value, dim, place)?,
                 (value, None) => {
@@ -106,7 +107,7 @@ fn set_in_place(x: &mut Tensor, value: &Tensor, cuts: &Cuts) -> Result<bool> {
                 }
             };
             let mut cuts = cuts.clone();
-            cuts.insert(*dim, Cut::all(size));
+            cuts.insert(lane, Cut::all(size));
             set_part(lanes, &value, &cuts)?;
         }
     }

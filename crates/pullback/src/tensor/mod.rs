@@ -182,29 +182,29 @@ impl From<Tracer> for Tensor {
 
 impl Tensor {
     /// The sizes of the dimensions. Inside a transform, without batch dims.
+    #[inline]
     pub fn shape(&self) -> &[usize] {
-        match self.repr() {
-            Repr::Array(array) => array.shape(),
-            Repr::Tracer(tracer) => match &tracer.value {
-                Traced::Reverse { primal, .. } | Traced::Forward { primal, .. } | Traced::Linear { primal, .. } => {
-                    primal.shape()
-                }
-                Traced::Capture { value, .. } => value.shape(),
-                Traced::Batch { shape, .. } => shape,
-            },
+        let mut t = self;
+        loop {
+            match t.repr() {
+                Repr::Array(array) => return array.shape(),
+                Repr::Tracer(tracer) => match &tracer.value {
+                    Traced::Batch { shape, .. } => return shape,
+                    other => t = other.inner(),
+                },
+            }
         }
     }
 
     /// The type of the elements.
+    #[inline]
     pub fn dtype(&self) -> DType {
-        match self.repr() {
-            Repr::Array(array) => array.dtype(),
-            Repr::Tracer(tracer) => match &tracer.value {
-                Traced::Reverse { primal, .. } | Traced::Forward { primal, .. } | Traced::Linear { primal, .. } => {
-                    primal.dtype()
-                }
-                Traced::Capture { value, .. } | Traced::Batch { value, .. } => value.dtype(),
-            },
+        let mut t = self;
+        loop {
+            match t.repr() {
+                Repr::Array(array) => return array.dtype(),
+                Repr::Tracer(tracer) => t = tracer.value.inner(),
+            }
         }
     }
 

@@ -102,7 +102,9 @@ fn without_derivatives(t: &Tensor, op: &str) -> Result<Tensor> {
         Traced::Capture { value, variable } => {
             Ok(capture::wrap(&tracer.level, without_derivatives(value, op)?, *variable))
         }
-        Traced::Batch { value, dim, .. } => Ok(batch::wrap(&tracer.level, without_derivatives(value, op)?, *dim)),
+        Traced::Batch { value, dim, .. } => {
+            Ok(batch::wrap(&tracer.level, without_derivatives(value, op)?, *dim as usize))
+        }
     }
 }
 

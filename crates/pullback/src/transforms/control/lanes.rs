@@ -68,7 +68,7 @@ impl Choice {
                     value
                 }
                 Traced::Batch { value, dim, .. } => {
-                    levels.push((tracer.level.id, *dim));
+                    levels.push((tracer.level.id, *dim as usize));
                     value
                 }
             };
@@ -183,7 +183,7 @@ impl SafeLanes<'_> {
                 match self.index(tracer.level.id) {
                     Some(index) => value.select(*dim as isize, index as isize),
                     None => {
-                        let lanes = batch::wrap(&tracer.level, value, *dim);
+                        let lanes = batch::wrap(&tracer.level, value, *dim as usize);
                         made_here(&lanes);
                         Ok(lanes)
                     }
