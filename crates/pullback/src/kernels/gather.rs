@@ -84,7 +84,8 @@ pub(crate) struct OutOfRange {
 /// else is contiguous.
 pub(crate) fn checked(op: &str, index: &Array, size: usize) -> Result<std::result::Result<Array, OutOfRange>> {
     let size = size as i64;
-    valid(op, index, |i| (-size <= i) & (i < size))
+    // The sign of either is set if the index lies beyond that end.
+    valid(op, index, |i| i.wrapping_add(size) | (size - 1).wrapping_sub(i))
 }
 
 /// The places along a dim of `size` of the elements of slices of `len` from each of `starts` on, as one more dim.
@@ -96,7 +97,7 @@ pub(crate) fn ranges(
 ) -> Result<std::result::Result<Array, OutOfRange>> {
     let last = size.checked_sub(len).map_or(-1, |last| last as i64);
     let first = |i: i64| if i < 0 { i + size as i64 } else { i };
-    let starts = match valid(op, starts, |i| (0..=last).contains(&first(i)))? {
+    let starts = match valid(op, starts, |i| if (0..=last).contains(&first(i)) { 0 } else { -1 })? {
         Ok(starts) => contiguous(&starts),
         Err(found) => return Ok(Err(found)),
     };
@@ -106,9 +107,9 @@ pub(crate) fn ranges(
     Ok(Ok(Array::from_slice(shape, &places)))
 }
 
-/// The index as `i64` if every element is good. What was repeated stays repeated, all else is contiguous.
+/// The index as `i64` if `bad` is negative for no element. What was repeated stays repeated, all else is contiguous.
 #[inline(always)]
-fn valid(op: &str, index: &Array, good: impl Fn(i64) -> bool) -> Result<std::result::Result<Array, OutOfRange>> {
+fn valid(op: &str, index: &Array, bad: impl Fn(i64) -> i64) -> Result<std::result::Result<Array, OutOfRange>> {
     let mut compact = index.clone();
     for d in 0..index.rank() {
         if index.strides()[d] == 0 && index.shape()[d] > 1 {
@@ -123,9 +124,9 @@ fn valid(op: &str, index: &Array, good: impl Fn(i64) -> bool) -> Result<std::res
         }
     };
     let values = places(&compact);
-    // Without an early exit, so that the good case is a vectorised loop.
-    if values.iter().fold(false, |bad, &i| bad | !good(i)) {
-        let k = values.iter().position(|&i| !good(i)).unwrap_or(0);
+    // Without an early exit or a comparison, so that the good case is a vectorised loop on every processor.
+    if values.iter().fold(0, |all, &i| all | bad(i)) < 0 {
+        let k = values.iter().position(|&i| bad(i) < 0).unwrap_or(0);
         let mut rest = k;
         let mut position = Shape::from_elem(0, compact.rank());
         for (p, &n) in position.iter_mut().zip(compact.shape()).rev() {
