@@ -6,9 +6,9 @@ use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Unexpecte
 use serde::ser::{Error as _, Serialize, SerializeSeq, SerializeStruct, Serializer};
 
 use crate::array::Array;
-use crate::dtype::Element;
+use crate::dtype::{Complex64, Element, any_dtype};
 use crate::io::raw::{self, Bytes, byte_count};
-use crate::kernels::copy::{any_dtype, contiguous};
+use crate::kernels::copy::contiguous;
 use crate::{DType, Static, Tensor, TensorType};
 
 const FIELDS: &[&str] = &["dtype", "shape", "data"];
@@ -54,7 +54,8 @@ impl Serialize for Tensor {
     /// With the feature `serde`: a struct of `dtype`, `shape` and `data`.
     ///
     /// `data` is one list in row-major order in formats that people read, such as JSON, and bytes (little-endian) in the
-    /// others. In a list, floats that are not finite are the texts `NaN`, `inf` and `-inf`, because JSON has no numbers for them.
+    /// others. In a list, a complex number is a list of its real and its imaginary part, and floats that are not finite are the texts
+    /// `NaN`, `inf` and `-inf`, because JSON has no numbers for them.
     ///
     /// # Errors
     /// An error of the format for values that [`to_vec`](Tensor::to_vec) cannot read.
@@ -81,18 +82,34 @@ impl Serialize for List<'_> {
         let mut list = serializer.serialize_seq(Some(self.0.numel()))?;
         any_dtype!(self.0.dtype(), T => {
             for &x in self.0.as_slice::<T>().unwrap_or_default() {
+                let short = T::DTYPE.to_real().size() < 8;
                 match Number::of(x) {
                     Number::Bool(x) => list.serialize_element(&x)?,
                     Number::Int(x) => list.serialize_element(&x)?,
-                    Number::Float(x) if x.is_nan() => list.serialize_element("NaN")?,
-                    Number::Float(x) if x.is_infinite() => list.serialize_element(if x > 0.0 { "inf" } else { "-inf" })?,
-                    // The shortest text for the number as it is, which a wider one would not have.
-                    Number::Float(x) if T::DTYPE == DType::F32 => list.serialize_element(&(x as f32))?,
-                    Number::Float(x) => list.serialize_element(&x)?,
+                    Number::Float(x) => list.serialize_element(&Float { x, short })?,
+                    Number::Complex(z) => list.serialize_element(&[z.re, z.im].map(|x| Float { x, short }))?,
                 }
             }
         });
         list.end()
+    }
+}
+
+/// A float, or a text for it.
+struct Float {
+    x: f64,
+    /// It came from an `f32` or from less: its text is the shortest for such a number.
+    short: bool,
+}
+
+impl Serialize for Float {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.x {
+            x if x.is_nan() => serializer.serialize_str("NaN"),
+            x if x.is_infinite() => serializer.serialize_str(if x > 0.0 { "inf" } else { "-inf" }),
+            x if self.short => serializer.serialize_f32(x as f32),
+            x => serializer.serialize_f64(x),
+        }
     }
 }
 
@@ -264,6 +281,7 @@ enum Number {
     Bool(bool),
     Int(i64),
     Float(f64),
+    Complex(Complex64),
 }
 
 impl Number {
@@ -271,6 +289,7 @@ impl Number {
         match T::DTYPE {
             DType::Bool => Number::Bool(x.to_i64() != 0),
             d if d.is_int() => Number::Int(x.to_i64()),
+            d if d.is_complex() => Number::Complex(x.to_complex()),
             _ => Number::Float(x.to_f64()),
         }
     }
@@ -282,6 +301,7 @@ impl Number {
             Number::Int(x) if T::DTYPE.is_int() => Some(T::from_i64(x)).filter(|y| y.to_i64() == x),
             Number::Int(x) => T::DTYPE.is_float().then(|| T::from_f64(x as f64)),
             Number::Float(x) => T::DTYPE.is_float().then(|| T::from_f64(x)),
+            Number::Complex(z) => T::DTYPE.is_complex().then(|| T::from_scalar(z.into())),
         }
     }
 
@@ -290,40 +310,70 @@ impl Number {
             Number::Bool(x) => x.to_string(),
             Number::Int(x) => x.to_string(),
             Number::Float(x) => format!("{x:?}"),
+            Number::Complex(z) => format!("[{:?},{:?}]", z.re, z.im),
         }
     }
 }
 
 impl<'de> Deserialize<'de> for Number {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Number, D::Error> {
-        struct Any;
-        impl Visitor<'_> for Any {
-            type Value = Number;
-            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-                f.write_str("a number, a bool, or one of the texts `NaN`, `inf` and `-inf`")
-            }
-            fn visit_bool<E: de::Error>(self, x: bool) -> Result<Number, E> {
-                Ok(Number::Bool(x))
-            }
-            fn visit_i64<E: de::Error>(self, x: i64) -> Result<Number, E> {
-                Ok(Number::Int(x))
-            }
-            fn visit_u64<E: de::Error>(self, x: u64) -> Result<Number, E> {
-                // Beyond all integers that there are; a float may be as large.
-                Ok(i64::try_from(x).map_or(Number::Float(x as f64), Number::Int))
-            }
-            fn visit_f64<E: de::Error>(self, x: f64) -> Result<Number, E> {
-                Ok(Number::Float(x))
-            }
-            fn visit_str<E: de::Error>(self, x: &str) -> Result<Number, E> {
-                match x {
-                    "NaN" => Ok(Number::Float(f64::NAN)),
-                    "inf" => Ok(Number::Float(f64::INFINITY)),
-                    "-inf" => Ok(Number::Float(f64::NEG_INFINITY)),
-                    _ => Err(E::invalid_value(Unexpected::Str(x), &self)),
-                }
-            }
+        deserializer.deserialize_any(AnyNumber { is_part: false })
+    }
+}
+
+/// A part of a complex number.
+struct Part(f64);
+
+impl<'de> Deserialize<'de> for Part {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Part, D::Error> {
+        match deserializer.deserialize_any(AnyNumber { is_part: true })? {
+            Number::Int(x) => Ok(Part(x as f64)),
+            Number::Float(x) => Ok(Part(x)),
+            other => Err(de::Error::custom(format_args!("expected a part of a complex number, got {}", other.text()))),
         }
-        deserializer.deserialize_any(Any)
+    }
+}
+
+struct AnyNumber {
+    /// Then it has no parts itself.
+    is_part: bool,
+}
+
+impl<'de> Visitor<'de> for AnyNumber {
+    type Value = Number;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("a number, a bool, two parts, or one of the texts `NaN`, `inf` and `-inf`")
+    }
+    fn visit_bool<E: de::Error>(self, x: bool) -> Result<Number, E> {
+        Ok(Number::Bool(x))
+    }
+    fn visit_i64<E: de::Error>(self, x: i64) -> Result<Number, E> {
+        Ok(Number::Int(x))
+    }
+    fn visit_u64<E: de::Error>(self, x: u64) -> Result<Number, E> {
+        // Beyond all integers that there are; a float may be as large.
+        Ok(i64::try_from(x).map_or(Number::Float(x as f64), Number::Int))
+    }
+    fn visit_f64<E: de::Error>(self, x: f64) -> Result<Number, E> {
+        Ok(Number::Float(x))
+    }
+    fn visit_str<E: de::Error>(self, x: &str) -> Result<Number, E> {
+        match x {
+            "NaN" => Ok(Number::Float(f64::NAN)),
+            "inf" => Ok(Number::Float(f64::INFINITY)),
+            "-inf" => Ok(Number::Float(f64::NEG_INFINITY)),
+            _ => Err(E::invalid_value(Unexpected::Str(x), &self)),
+        }
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<Number, A::Error> {
+        if self.is_part {
+            return Err(de::Error::invalid_type(Unexpected::Seq, &self));
+        }
+        let mut part = || parts.next_element::<Part>();
+        match [part()?, part()?, part()?] {
+            [Some(Part(re)), Some(Part(im)), None] => Ok(Number::Complex(Complex64::new(re, im))),
+            _ => Err(de::Error::custom("expected the two parts of a complex number")),
+        }
     }
 }

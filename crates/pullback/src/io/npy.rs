@@ -1,8 +1,8 @@
 //! NumPy's format for one array, `.npy`.
 //!
 //! All versions of the format are read, in row-major and column-major (Fortran) order and with either order of bytes; what is
-//! written is of version 1, in row-major order and little-endian. Elements may be `bool`, `u8`, `i32`, `i64`, `f32` and `f64`;
-//! others, such as the records and objects of NumPy, are an error of kind [`Dtype`](crate::ErrorKind::Dtype).
+//! written is of version 1, in row-major order and little-endian. Elements may have any dtype but `bf16`, which
+//! NumPy does not have; others, such as its records and objects, are an error of kind [`Dtype`](crate::ErrorKind::Dtype).
 //!
 //! ```
 //! use pullback::{Tensor, io::npy};
@@ -66,7 +66,7 @@ pub fn from_bytes(mut bytes: &[u8]) -> Result<Tensor> {
 /// Writes a tensor to a file. A file that is there is replaced once the new one is complete.
 ///
 /// # Errors
-/// `Io` if the file cannot be written; `ConcreteValueNeeded` for values that [`to_vec`](Tensor::to_vec) cannot read.
+/// `Io` if the file cannot be written; `Dtype` for `bf16`; `ConcreteValueNeeded` for values that [`to_vec`](Tensor::to_vec) cannot read.
 ///
 /// See the [module](self) for an example.
 pub fn save(path: impl AsRef<Path>, tensor: &Tensor) -> Result<()> {
@@ -85,7 +85,7 @@ pub fn save(path: impl AsRef<Path>, tensor: &Tensor) -> Result<()> {
 /// The bytes of a file with a tensor.
 ///
 /// # Errors
-/// `ConcreteValueNeeded` as for [`save`].
+/// `Dtype` and `ConcreteValueNeeded` as for [`save`].
 ///
 /// See [`from_bytes`] for an example.
 pub fn to_bytes(tensor: &Tensor) -> Result<Vec<u8>> {
@@ -105,8 +105,12 @@ fn code(dtype: DType) -> Option<&'static str> {
         DType::U8 => Some("u1"),
         DType::I32 => Some("i4"),
         DType::I64 => Some("i8"),
+        DType::F16 => Some("f2"),
+        DType::BF16 => None,
         DType::F32 => Some("f4"),
         DType::F64 => Some("f8"),
+        DType::C64 => Some("c8"),
+        DType::C128 => Some("c16"),
     }
 }
 

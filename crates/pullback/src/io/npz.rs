@@ -59,8 +59,8 @@ pub fn from_bytes(bytes: &[u8]) -> Result<BTreeMap<String, Tensor>> {
 /// A file that is there is replaced once the new one is complete.
 ///
 /// # Errors
-/// `Io` if the file cannot be written; `Value` as for [`state_dict`]; `ConcreteValueNeeded` for values that
-/// [`to_vec`](Tensor::to_vec) cannot read.
+/// `Io` if the file cannot be written; `Value` as for [`state_dict`]; `Dtype` for `bf16`; `ConcreteValueNeeded` for values
+/// that [`to_vec`](Tensor::to_vec) cannot read.
 ///
 /// See the [module](self) for an example.
 pub fn save<T: Tree>(path: impl AsRef<Path>, tree: &T) -> Result<()> {
@@ -80,7 +80,7 @@ pub fn save_compressed<T: Tree>(path: impl AsRef<Path>, tree: &T) -> Result<()> 
 /// The bytes of a file with the tensors of a tree, not compressed.
 ///
 /// # Errors
-/// `Value` and `ConcreteValueNeeded` as for [`save`].
+/// `Value`, `Dtype` and `ConcreteValueNeeded` as for [`save`].
 ///
 /// See [`from_bytes`] for an example.
 pub fn to_bytes<T: Tree>(tree: &T) -> Result<Vec<u8>> {

@@ -5,8 +5,9 @@ use std::io::{BufWriter, Read, Write};
 use std::path::Path;
 
 use crate::array::Array;
+use crate::dtype::{Word, any_word};
 use crate::kernels::cast::full;
-use crate::kernels::copy::{any_dtype, contiguous};
+use crate::kernels::copy::contiguous;
 use crate::tensor::checked_numel;
 use crate::{DType, Error, ErrorKind, Result, Scalar, error::bail};
 
@@ -21,7 +22,7 @@ pub(crate) fn byte_count(shape: &[usize], dtype: DType) -> Result<u64> {
 
 /// The size of what has its bytes swapped as one: a number, or either part of a complex one.
 fn word(dtype: DType) -> usize {
-    dtype.size()
+    if dtype.is_complex() { dtype.size() / 2 } else { dtype.size() }
 }
 
 fn swap(bytes: &mut [u8], word: usize) {
@@ -39,8 +40,8 @@ pub(crate) fn read(source: &mut dyn Read, shape: &[usize], dtype: DType, big_end
         read_bools(source, elements(&mut array)?)?;
         return Ok(array);
     }
-    any_dtype!(dtype, T => {
-        let elements = elements::<T>(&mut array)?;
+    any_word!(dtype, W => {
+        let elements = elements::<W>(&mut array)?;
         let len = size_of_val(elements);
         // SAFETY: the elements are numbers, for which all bytes are valid, as for this slice over the same memory.
         let bytes = unsafe { std::slice::from_raw_parts_mut(elements.as_mut_ptr().cast::<u8>(), len) };
@@ -52,8 +53,8 @@ pub(crate) fn read(source: &mut dyn Read, shape: &[usize], dtype: DType, big_end
     Ok(array)
 }
 
-fn elements<T: crate::Element>(array: &mut Array) -> Result<&mut [T]> {
-    match array.as_mut_slice() {
+fn elements<W: Word>(array: &mut Array) -> Result<&mut [W]> {
+    match array.as_mut_words() {
         Some(elements) => Ok(elements),
         None => bail!(Internal, "a new array is shared"),
     }
@@ -90,10 +91,9 @@ impl Bytes {
 
     /// Hands them to `f`, all at once unless they must be swapped.
     pub(crate) fn with<E>(&self, f: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
-        let bytes = any_dtype!(self.0.dtype(), T => {
-            // SAFETY: the array is contiguous and its elements are plain data without padding.
-            unsafe { std::slice::from_raw_parts(self.0.as_ptr::<T>().cast::<u8>(), self.len()) }
-        });
+        let start = any_word!(self.0.dtype(), W => self.0.start::<W>().cast::<u8>());
+        // SAFETY: the array is contiguous and its elements are plain data without padding.
+        let bytes = unsafe { std::slice::from_raw_parts(start, self.len()) };
         if cfg!(target_endian = "little") {
             return f(bytes);
         }

@@ -1,6 +1,6 @@
 //! The safetensors format: named tensors, and text about them, in one file.
 //!
-//! A file may hold `bool`, `u8`, `i32`, `i64`, `f32` and `f64`. Other types of elements are an error of kind
+//! A file may hold every dtype but `c128`, which the format does not have. Other types of elements are an error of kind
 //! [`Dtype`](crate::ErrorKind::Dtype) that names the tensor. Files are written in the same way each time: the largest types
 //! first, then by name.
 //!
@@ -104,7 +104,7 @@ pub fn from_bytes(mut bytes: &[u8]) -> Result<(Tensors, Metadata)> {
 /// A file that is there is replaced once the new one is complete.
 ///
 /// # Errors
-/// `Io` if the file cannot be written; `Value` as for [`state_dict`], and for the name `__metadata__`;
+/// `Io` if the file cannot be written; `Value` as for [`state_dict`], and for the name `__metadata__`; `Dtype` for `c128`;
 /// `ConcreteValueNeeded` for values that [`to_vec`](Tensor::to_vec) cannot read.
 ///
 /// See the [module](self) for an example.
@@ -132,7 +132,7 @@ pub fn save_with_metadata<T: Tree>(path: impl AsRef<Path>, tree: &T, metadata: &
 /// The bytes of a file with the tensors of a tree and some text.
 ///
 /// # Errors
-/// `Value` and `ConcreteValueNeeded` as for [`save`].
+/// `Value`, `Dtype` and `ConcreteValueNeeded` as for [`save`].
 ///
 /// See [`from_bytes`] for an example.
 pub fn to_bytes<T: Tree>(tree: &T, metadata: &Metadata) -> Result<Vec<u8>> {
@@ -152,8 +152,12 @@ fn code(dtype: DType) -> Option<&'static str> {
         DType::U8 => Some("U8"),
         DType::I32 => Some("I32"),
         DType::I64 => Some("I64"),
+        DType::F16 => Some("F16"),
+        DType::BF16 => Some("BF16"),
         DType::F32 => Some("F32"),
         DType::F64 => Some("F64"),
+        DType::C64 => Some("C64"),
+        DType::C128 => None,
     }
 }
 

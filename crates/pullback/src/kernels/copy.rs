@@ -63,7 +63,7 @@ pub(crate) fn contiguous(x: &Array) -> Array {
 /// # Safety
 /// Every place `src + Σ iₖ·strideₖ` with indices within the shape must be valid for reading a `T`.
 #[cfg(any(feature = "faer", feature = "nalgebra", feature = "ndarray"))]
-pub(crate) unsafe fn from_strided<T: Element>(src: *const T, shape: &[usize], strides: &[isize]) -> Array {
+pub(crate) unsafe fn from_strided<T: crate::Element>(src: *const T, shape: &[usize], strides: &[isize]) -> Array {
     // SAFETY: the caller's promise; every element is written.
     unsafe {
         Array::build::<T>(shape, |out| {

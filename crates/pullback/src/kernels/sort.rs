@@ -3,6 +3,7 @@
 //! Elements become unsigned keys whose order is the one wanted, with the position appended: no two keys are equal,
 //! so that any sort of them is stable and any selection is the one that a stable sort makes. NaN is above all.
 
+use super::copy::contiguous;
 use super::gather::pick;
 use super::reduce::is_nan;
 use super::strided::{In, Loop, Nest, Out, output};
@@ -128,7 +129,19 @@ fn arrange<P: Packed>(keys: &mut Vec<P>, k: usize, sorted: Option<bool>) {
     }
 }
 
+/// The same array with neighbours along `dim` side by side: reading each of them from another cache line takes longer than
+/// the copy.
+fn along_memory(x: &Array, dim: usize) -> Array {
+    let mut order: Vec<usize> = (0..x.rank()).filter(|&d| d != dim).collect();
+    order.push(dim);
+    let mut back: Vec<usize> = (0..x.rank() - 1).collect();
+    back.insert(dim, x.rank() - 1);
+    contiguous(&x.permute(&order)).permute(&back)
+}
+
 fn ordered<T: Key>(x: &Array, dim: usize, descending: bool, k: usize, sorted: bool) -> (Array, Array) {
+    let laid = (x.strides()[dim] != 1 && x.shape()[dim] >= 16).then(|| along_memory(x, dim));
+    let x = laid.as_ref().unwrap_or(x);
     let mut shape = Shape::from_slice(x.shape());
     shape[dim] = k;
     let strides = contiguous_strides(&shape);

@@ -7,11 +7,27 @@ use pullback::{DType, ErrorKind, Tensor, vmap};
 
 use super::support::{Scratch, assert_error, assert_same, extremes, file, pattern, python};
 
+/// The dtypes that NumPy has.
+fn dtypes() -> impl Iterator<Item = DType> {
+    DType::ALL.into_iter().filter(|&d| d != DType::BF16)
+}
+
+#[test]
+fn a_dtype_that_numpy_does_not_have() {
+    let x = pattern(&[2], DType::BF16);
+    assert_error(
+        npy::to_bytes(&x),
+        ErrorKind::Dtype,
+        &["npy::to_bytes: expected elements that NumPy has, got bf16[2]"],
+    );
+    assert_error(npz::to_bytes(&vec![x]), ErrorKind::Dtype, &["npz::to_bytes > `0`: ", "got bf16[2]"]);
+}
+
 #[test]
 fn every_dtype_layout_and_order_of_bytes_is_read() {
     for archive in ["stored.npz", "compressed.npz"] {
         let arrays = npz::load(file(archive)).unwrap();
-        assert_eq!(arrays.len(), 6 * DType::ALL.len());
+        assert_eq!(arrays.len(), 6 * dtypes().count());
         for (name, array) in &arrays {
             let (dtype, what) = name.split_once('_').unwrap();
             let dtype = DType::ALL.into_iter().find(|d| d.name() == dtype).unwrap();
@@ -34,9 +50,13 @@ fn every_version_is_read() {
 
 /// Tensors of all dtypes and of several layouts.
 fn many() -> BTreeMap<String, Tensor> {
-    let mut all: BTreeMap<String, Tensor> =
-        extremes().into_iter().enumerate().map(|(k, t)| (k.to_string(), t)).collect();
-    for dtype in DType::ALL {
+    let mut all: BTreeMap<String, Tensor> = extremes()
+        .into_iter()
+        .filter(|t| t.dtype() != DType::BF16)
+        .enumerate()
+        .map(|(k, t)| (k.to_string(), t))
+        .collect();
+    for dtype in dtypes() {
         let x = pattern(&[2, 3, 4], dtype);
         all.insert(format!("{dtype}/strided"), x.permute(&[2, 0, 1]).unwrap().flip(&[0]).unwrap());
         all.insert(format!("{dtype}/é"), x.select(0, 0).unwrap().expand(&[2, 3, 4]).unwrap());
@@ -93,7 +113,7 @@ fn numpy_reads_what_is_saved() {
     let path = Scratch::new("python.npz");
     let program = "import sys, numpy as np\n\
         x = np.load(sys.argv[1])\n\
-        assert len(x.files) == 31, len(x.files)\n\
+        assert len(x.files) == 46, len(x.files)\n\
         assert (x['long'].ravel() == (np.arange(100000) * 7 % 11 - 5) / 4).all()\n\
         assert x['i64/strided'].dtype == np.int64 and x['i64/strided'].shape == (4, 2, 3)\n\
         assert (x['i64/strided'][3, 1] == (np.arange(12, 24, 4) * 7 % 11 - 5) * 10**12).all()\n\

@@ -25,6 +25,18 @@ fn zeros() -> Mlp {
     Mlp { layers: vec![linear(3, 2), linear(2, 1)], scale: zeros(&[]) }
 }
 
+/// The dtypes that the format has.
+fn dtypes() -> impl Iterator<Item = DType> {
+    DType::ALL.into_iter().filter(|&d| d != DType::C128)
+}
+
+#[test]
+fn a_dtype_that_the_format_does_not_have() {
+    let state = BTreeMap::from([("x".to_string(), pattern(&[2], DType::C128))]);
+    let parts = ["safetensors::to_bytes: expected elements that the format has, got c128[2] for `x`"];
+    assert_error(safetensors::to_bytes(&state, &BTreeMap::new()), ErrorKind::Dtype, &parts);
+}
+
 #[test]
 fn weights_that_pytorch_saved_load_into_a_struct() {
     let (state, metadata) = safetensors::load_with_metadata(file("mlp.safetensors")).unwrap();
@@ -44,15 +56,19 @@ fn every_dtype_and_rank_is_read() {
         let shapes: [&[usize]; 4] = [&[], &[5], &[2, 3], &[2, 0, 3]];
         assert_same(tensor, &pattern(shapes[rank.parse::<usize>().unwrap()], dtype));
     }
-    assert_eq!(state.len(), 4 * DType::ALL.len());
+    assert_eq!(state.len(), 4 * dtypes().count());
 }
 
 #[test]
 fn what_is_saved_comes_back() {
     let path = Scratch::new("back.safetensors");
-    let mut state: BTreeMap<String, Tensor> =
-        extremes().into_iter().enumerate().map(|(k, t)| (format!("{k}. \"quoted\"\n\\ é\u{1}"), t)).collect();
-    for dtype in DType::ALL {
+    let mut state: BTreeMap<String, Tensor> = extremes()
+        .into_iter()
+        .filter(|t| t.dtype() != DType::C128)
+        .enumerate()
+        .map(|(k, t)| (format!("{k}. \"quoted\"\n\\ é\u{1}"), t))
+        .collect();
+    for dtype in dtypes() {
         let x = pattern(&[2, 3, 4], dtype);
         state.insert(format!("{dtype} strided"), x.permute(&[2, 0, 1]).unwrap().flip(&[0]).unwrap());
         state.insert(format!("{dtype} broadcast"), x.select(0, 0).unwrap().expand(&[2, 3, 4]).unwrap());

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pullback::{DType, Static, Tensor, Tree, grad, vmap};
+use pullback::{Complex, DType, Static, Tensor, Tree, grad, vmap};
 use serde::{Deserialize, Serialize};
 
 use super::support::{assert_same, extremes, pattern};
@@ -37,6 +37,8 @@ fn the_text_is_a_type_and_a_list() {
         serde_json::from_str::<Tensor>(&text).unwrap().to_vec::<f32>().unwrap().into_iter().map(f32::to_bits).collect();
     assert_eq!(back, t.to_vec::<f32>().unwrap().into_iter().map(f32::to_bits).collect::<Vec<_>>());
     assert_eq!(serde_json::to_string(&Tensor::from([true])).unwrap(), r#"{"dtype":"bool","shape":[1],"data":[true]}"#);
+    let z = Tensor::from([Complex::new(0.1f32, f32::NAN), Complex::new(-0.0, 2.0)]);
+    assert_eq!(serde_json::to_string(&z).unwrap(), r#"{"dtype":"c64","shape":[2],"data":[[0.1,"NaN"],[-0.0,2.0]]}"#);
     // In any order, and with integers among floats.
     let other = r#"{"data":[1,2.5],"shape":[2],"dtype":"f64"}"#;
     assert_same(&serde_json::from_str(other).unwrap(), &Tensor::from([1.0, 2.5]));
@@ -100,6 +102,12 @@ fn what_is_no_tensor_is_refused() {
     refused(r#"{"dtype":"i32","shape":[1],"data":["NaN"]}"#, "expected elements of i32, got NaN");
     refused(r#"{"dtype":"i64","shape":[1],"data":[18446744073709551615]}"#, "expected elements of i64");
     refused(r#"{"dtype":"bool","shape":[1],"data":[1]}"#, "expected elements of bool, got 1");
+    refused(r#"{"dtype":"f32","shape":[1],"data":[[1,2]]}"#, "expected elements of f32, got [1.0,2.0]");
+    refused(r#"{"dtype":"c64","shape":[1],"data":[1]}"#, "expected elements of c64, got 1");
+    refused(r#"{"dtype":"c64","shape":[1],"data":[[1,2,3]]}"#, "two parts");
+    refused(r#"{"dtype":"c64","shape":[1],"data":[[1]]}"#, "two parts");
+    refused(r#"{"dtype":"c64","shape":[1],"data":[[1,[2]]]}"#, "invalid type: sequence");
+    refused(r#"{"dtype":"c64","shape":[1],"data":[[1,true]]}"#, "expected a part of a complex number, got true");
     refused("3", "expected a tensor: dtype, shape and data");
 
     let bytes = postcard::to_allocvec(&Tensor::from([true, false])).unwrap();

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use pullback::{DType, ErrorKind, Result, Tensor};
+use pullback::{Complex, DType, ErrorKind, Result, Tensor, bf16, f16};
 
 pub fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/io/files").join(name)
@@ -19,6 +19,10 @@ pub fn pattern(shape: &[usize], dtype: DType) -> Tensor {
         DType::U8 => (0..n).map(|k| (k * 37 % 256) as u8).collect(),
         DType::I32 => (0..n).map(|k| wave(k) as i32 * 100_000).collect(),
         DType::I64 => (0..n).map(|k| wave(k) * 1_000_000_000_000).collect(),
+        d if d.is_complex() => {
+            let z = |k| Complex::new(wave(k) as f64 / 4.0, (k % 5) as f64);
+            (0..n).map(z).collect::<Tensor>().to_dtype(dtype).unwrap()
+        }
         _ => (0..n).map(|k| wave(k) as f64 / 4.0).collect::<Tensor>().to_dtype(dtype).unwrap(),
     };
     flat.reshape(&shape.iter().map(|&n| n as isize).collect::<Vec<_>>()).unwrap()
@@ -31,6 +35,10 @@ pub fn extremes() -> Vec<Tensor> {
         Tensor::from([f32::MAX, f32::MIN_POSITIVE, 1e-45, -0.0, 0.1, 16_777_217.0]),
         Tensor::from([i64::MIN, i64::MAX, -1, (1 << 53) + 1]),
         Tensor::from([i32::MIN, i32::MAX, -1]),
+        Tensor::from([f16::MAX, f16::from_bits(1), f16::NEG_ZERO, f16::from_f64(0.1)]),
+        Tensor::from([bf16::MAX, bf16::from_bits(1), bf16::NEG_ZERO, bf16::from_f64(0.1)]),
+        Tensor::from([Complex::new(0.1, -0.0), Complex::new(f64::MAX, f64::INFINITY)]),
+        Tensor::from([Complex::new(0.1f32, -0.0), Complex::new(f32::MAX, 1e-45)]),
         Tensor::from([0u8, 255]),
         Tensor::from([true, false]),
     ]
