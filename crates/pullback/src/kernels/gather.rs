@@ -311,7 +311,13 @@ pub(super) fn newer<T>(_: T, new: T) -> T {
 }
 
 /// Joins each element of `src` to the one that a checked index names; `src` has the shape of the index, or more.
-pub(super) fn put<T: Word>(x: &Array, dim: usize, index: &Array, src: &Array, join: impl Fn(T, T) -> T + Sync) -> Array {
+pub(super) fn put<T: Word>(
+    x: &Array,
+    dim: usize,
+    index: &Array,
+    src: &Array,
+    join: impl Fn(T, T) -> T + Sync,
+) -> Array {
     let mut out = copy::<T>(x);
     if index.numel() == 0 {
         return out;

@@ -42,18 +42,12 @@ pub(crate) fn scatter_prod(x: &Array, dim: usize, index: &Array, src: &Array) ->
 
 /// `t[p] = a[i] t[p] + b[i]` at the place `p` that each `index[i]` gives along `dim`, in row-major order or the other way
 /// round, from `x` on: the elements before each step, and those at the end. `a` and `b` have the shape of the index.
-pub(crate) fn recur(
-    x: &Array,
-    dim: usize,
-    index: &Array,
-    [a, b]: [&Array; 2],
-    backwards: bool,
-) -> Result<(Array, Array)> {
+pub(crate) fn recur(x: &Array, dim: usize, index: &Array, [a, b]: [&Array; 2], backwards: bool) -> Result<[Array; 2]> {
     let index = contiguous(&check("scatter_reduce", x, dim, index)?);
     dispatch!(x.dtype(), "scatter_reduce", float, T => Ok(steps::<T>(x, dim, &index, [a, b], backwards)))
 }
 
-fn steps<T: Number>(x: &Array, dim: usize, index: &Array, [a, b]: [&Array; 2], backwards: bool) -> (Array, Array) {
+fn steps<T: Number>(x: &Array, dim: usize, index: &Array, [a, b]: [&Array; 2], backwards: bool) -> [Array; 2] {
     let mut out = copy::<T>(x);
     let (a, b) = (contiguous(a), contiguous(b));
     let strides = contiguous_strides(x.shape());
@@ -90,5 +84,5 @@ fn steps<T: Number>(x: &Array, dim: usize, index: &Array, [a, b]: [&Array; 2], b
     };
     // SAFETY: every element of the index is met once.
     let before = unsafe { output(index.to_shape(), write) };
-    (before, out)
+    [before, out]
 }

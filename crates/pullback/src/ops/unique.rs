@@ -8,7 +8,7 @@ use crate::error::bail;
 use crate::kernels::copy::contiguous;
 use crate::kernels::{gather, sort};
 use crate::shape::{numel, resolve_dim};
-use crate::{ErrorKind, Result, Tensor};
+use crate::{DType, ErrorKind, Result, Tensor};
 
 ops! { OPS;
     /// The different elements in rising order, or the different slices along `dim` ordered by their first elements that
@@ -22,13 +22,13 @@ ops! { OPS;
     /// `[n]`.
     ///
     /// # Dtypes
-    /// All; the other two results are `i64`.
+    /// All that have an order; the other two results are `i64`.
     ///
     /// # Derivative
     /// That of picking the first of the elements or slices which are equal.
     ///
     /// # Errors
-    /// `Dim` if `dim` is out of range; `ConcreteValueNeeded` for a tensor that is batched by `vmap` or written down by
+    /// `Dim` if `dim` is out of range; `Dtype` for complex numbers; `ConcreteValueNeeded` for a tensor that is batched by `vmap` or written down by
     /// `capture`.
     ///
     /// # Example
@@ -50,7 +50,7 @@ ops! { OPS;
     /// As those of [`unique`](Tensor::unique).
     ///
     /// # Dtypes
-    /// All; the other two results are `i64`.
+    /// All that have an order; the other two results are `i64`.
     ///
     /// # Derivative
     /// That of picking the first of each run.
@@ -145,7 +145,13 @@ fn find(op: &str, x: &Tensor, dim: Option<isize>, sorted: bool) -> Result<(Tenso
         }
         _ => e,
     })?;
-    let data = Tensor::from(data.clone());
+    if data.dtype().is_complex() {
+        bail!(Dtype, "{op}: expected elements that have an order, got {}", x.ty());
+    }
+    let mut data = Tensor::from(data.clone());
+    if data.dtype().is_half() {
+        data = data.to_dtype(DType::F32)?;
+    }
     let (values, groups, shape) = match dim {
         None => {
             let groups = Groups::of_elements(op, data.reshape_to(&[x.numel()])?.concrete(), sorted)?;

@@ -182,7 +182,7 @@ pub(in crate::ops) fn of_unknown_size(mut sample: Sample) -> Sample {
     let mut properties = vec!["vmap_is_loop", "nested_vmap", "capture_replays", "capture_replays_under_vmap"];
     // These have nothing to do without floats, or derivatives.
     if sample.inputs.iter().any(|t| t.dtype().is_float()) {
-        properties.push("vmap_keeps_dtypes");
+        properties.extend(["vmap_keeps_dtypes", "half"]);
     }
     if sample.is_differentiable() {
         properties.extend(["capture_replays_derivatives", "walks_match_transforms", "vmap_of_grad", "grad_of_vmap"]);

@@ -13,6 +13,7 @@ use crate::error::bail;
 use crate::function::op::{Batched, Cotangents, Op, Tangents};
 use crate::function::{Cotangent, OpRef, Outs, Saved, Tangent, VmapInfo};
 use crate::interp::bind;
+use crate::kernels::half::widened;
 use crate::kernels::scatter;
 use crate::ops::family::apply1;
 use crate::ops::shape::zeros;
@@ -157,7 +158,7 @@ fn join(x: &Tensor, dim: usize, index: &Tensor, src: &Tensor, reduce: Reduce, ow
         Reduce::Prod => {
             let x = base(x, 1)?;
             if let (Some(x), Some(index), Some(src)) = (x.array(), index.array(), src.array()) {
-                return Ok(scatter::scatter_prod(x, dim, index, src)?.into());
+                return Ok(widened([x, src], |[x, src]| scatter::scatter_prod(x, dim, index, src))?.into());
             }
             if !x.dtype().is_float() {
                 return apply1(IntegerProduct { dim }, &[&x, index, src]);
@@ -230,7 +231,7 @@ impl Op for Recurrence {
     }
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
         let [t, index, a, b] = [0, 1, 2, 3].map(|k| inputs[k].concrete());
-        let (before, end) = scatter::recur(t, self.dim, index, [a, b], self.backwards)?;
+        let [before, end] = widened([t, a, b], |[t, a, b]| scatter::recur(t, self.dim, index, [a, b], self.backwards))?;
         Ok(smallvec![before.into(), end.into()])
     }
     fn save(&self, _: &[bool], inputs: &[&Tensor], outputs: &[Tensor]) -> Result<Saved> {
@@ -325,7 +326,9 @@ impl Op for Extreme {
     }
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
         let [x, index, src] = [0, 1, 2].map(|k| inputs[k].concrete());
-        Ok(smallvec![scatter::scatter_extreme(x, self.dim, index, src, self.largest, self.own)?.into()])
+        let out =
+            widened([x, src], |[x, src]| scatter::scatter_extreme(x, self.dim, index, src, self.largest, self.own));
+        Ok(smallvec![out?.into()])
     }
     fn save(&self, _: &[bool], inputs: &[&Tensor], outputs: &[Tensor]) -> Result<Saved> {
         Ok(Saved::tensors([inputs[0], inputs[1], inputs[2], &outputs[0]]))
