@@ -11,6 +11,7 @@ mod hostile_values;
 mod inplace;
 mod memory;
 mod models;
+mod networks;
 mod programs;
 mod random_programs;
 mod rules;
