@@ -500,7 +500,7 @@ fn check(
     } else {
         (channels, w[1].saturating_mul(groups), w[0])
     };
-    if expected != given || w[0] % groups != 0 {
+    if expected != given || !w[0].is_multiple_of(groups) {
         bail!(Shape, "{op}: expected {channels} input channels in {groups} groups, as {} has, and a whole number of outputs for each \
             group, got weight {}", x.ty(), weight.ty(); help = "a weight is [{}, ..kernel]",
             if transposed { "channels, outputs/groups" } else { "outputs, channels/groups" });

@@ -355,11 +355,13 @@ fn same<const N: usize>(op: &str, x: &Tensor, others: [(&str, &Tensor); N]) -> R
                 first if broadcasting is meant");
         }
     }
+    let x = to_float(x)?;
     let mut converted = others.map(|(_, t)| t.clone());
     for t in &mut converted {
-        *t = to_float(t)?;
+        // Whole numbers, like targets of 1 and -1, take the dtype of the tensor and do not change it.
+        *t = if t.dtype().is_float() { t.clone() } else { t.to_dtype(x.dtype())? };
     }
-    Ok((to_float(x)?, converted))
+    Ok((x, converted))
 }
 
 /// The check that elements are probabilities.
