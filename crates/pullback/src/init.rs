@@ -148,7 +148,7 @@ pub fn trunc_normal(
     generator: &Generator,
 ) -> Result<Tensor> {
     check_normal("trunc_normal", mean, std)?;
-    if !(low < high) || std == 0.0 {
+    if low.is_nan() || high.is_nan() || low >= high || std == 0.0 {
         bail!(Value, "init::trunc_normal: expected low < high and a positive std, got {low}, {high} and {std}");
     }
     if !dtype.is_float() {
@@ -320,7 +320,7 @@ pub fn dirac(shape: &[usize], groups: usize, dtype: DType) -> Result<Tensor> {
     if groups == 0 {
         bail!(Value, "init::dirac: expected at least one group, got 0");
     }
-    if !(3..=5).contains(&shape.len()) || shape[0] % groups != 0 {
+    if !(3..=5).contains(&shape.len()) || !shape[0].is_multiple_of(groups) {
         bail!(
             Shape,
             "init::dirac: expected the shape of a weight of a convolution with a multiple of {groups} outputs, got {}",

@@ -81,13 +81,6 @@ impl Results for (Array, Array) {
     }
 }
 
-/// Values, all of them.
-impl Results for [Array; 2] {
-    fn rounded(self, half: DType) -> [Array; 2] {
-        self.map(|x| x.rounded(half))
-    }
-}
-
 #[inline(always)]
 fn half_among<const N: usize>(inputs: [&Array; N]) -> Option<DType> {
     inputs.iter().map(|x| x.dtype()).find(|d| d.is_half())

@@ -93,7 +93,7 @@ fn run<T: Real>(x: &Array, dim: usize, taps: &Taps, shape: Shape) -> Array {
                             if inner == 1 {
                                 let mut sum = T::ZERO;
                                 for t in own {
-                                    sum = sum + weights[t] * *from.add(taps.index[t]);
+                                    sum += weights[t] * *from.add(taps.index[t]);
                                 }
                                 *out.at(k) = sum;
                             } else {
@@ -104,7 +104,7 @@ fn run<T: Real>(x: &Array, dim: usize, taps: &Taps, shape: Shape) -> Array {
                                     let (w, from) = (weights[t], from.add(taps.index[t] * inner));
                                     let from = std::slice::from_raw_parts(from, inner);
                                     for (s, &f) in to.iter_mut().zip(from) {
-                                        *s = *s + w * f;
+                                        *s += w * f;
                                     }
                                 }
                             }

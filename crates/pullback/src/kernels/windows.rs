@@ -1,6 +1,7 @@
 //! Where the largest element of each of many windows lies.
 
 use super::math::Float;
+use super::reduce::is_nan;
 use super::strided::{In, output};
 use super::threads::split;
 use crate::Result;
@@ -52,8 +53,8 @@ fn run<T: Float>(x: &Array, spans: [&[Span]; 3]) -> Array {
                                 let row = (z * height + y) * width + x.start;
                                 for at in (0..x.count).map(|k| row + k * x.step) {
                                     let value = *from.add(at);
-                                    // False for a NaN that has been found already.
-                                    if value > largest || (value != value && largest == largest) {
+                                    // Not for a NaN if one has been found already.
+                                    if value > largest || (is_nan(value) && !is_nan(largest)) {
                                         (best, largest) = (at, value);
                                     }
                                 }

@@ -12,6 +12,7 @@ mod indexing;
 mod inplace;
 mod memory;
 mod models;
+mod networks;
 mod programs;
 mod random_programs;
 mod rules;

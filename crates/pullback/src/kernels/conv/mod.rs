@@ -453,7 +453,7 @@ unsafe fn add<T: Real>(to: *mut T, from: *const T, n: usize) {
         #[inline(always)]
         || {
             for (t, &f) in to.iter_mut().zip(from) {
-                *t = *t + f;
+                *t += f;
             }
         },
     );

@@ -33,11 +33,11 @@ pub(super) unsafe fn output<T: Real>(work: &Work<T>, y: Out<T>) {
                                 let y = std::slice::from_raw_parts_mut(y.add(first), len);
                                 if step == 1 {
                                     for (k, y) in y.iter_mut().enumerate() {
-                                        *y = *y + factor * *x.add(k);
+                                        *y += factor * *x.add(k);
                                     }
                                 } else {
                                     for (k, y) in y.iter_mut().enumerate() {
-                                        *y = *y + factor * *x.add(k * step);
+                                        *y += factor * *x.add(k * step);
                                     }
                                 }
                             },
@@ -118,11 +118,11 @@ pub(super) unsafe fn weight<T: Real>(work: &Work<T>, w: Out<T>) {
                                     let whole = len / 16 * 16;
                                     for k in (0..whole).step_by(16) {
                                         for (l, sum) in sums.iter_mut().enumerate() {
-                                            *sum = *sum + *x.add((k + l) * step) * *y.add(k + l);
+                                            *sum += *x.add((k + l) * step) * *y.add(k + l);
                                         }
                                     }
                                     for k in whole..len {
-                                        sums[k - whole] = sums[k - whole] + *x.add(k * step) * *y.add(k);
+                                        sums[k - whole] += *x.add(k * step) * *y.add(k);
                                     }
                                     let sum = sums.iter().fold(T::ZERO, |a, &b| a + b);
                                     *term.add(tap) = *term.add(tap) + sum;

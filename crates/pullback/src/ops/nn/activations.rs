@@ -218,7 +218,7 @@ fn celu(x: &Tensor, alpha: f64) -> Result<Tensor> {
 }
 
 fn hardtanh(x: &Tensor, min: f64, max: f64) -> Result<Tensor> {
-    if !(min <= max) {
+    if min.is_nan() || max.is_nan() || min > max {
         bail!(Value, "hardtanh: expected min to be at most max, got {min} and {max}");
     }
     to_float(x)?.clamp(Some(min), Some(max))
@@ -231,7 +231,7 @@ fn hardshrink(x: &Tensor, lambda: f64) -> Result<Tensor> {
 }
 
 fn softshrink(x: &Tensor, lambda: f64) -> Result<Tensor> {
-    if !(lambda >= 0.0) {
+    if lambda.is_nan() || lambda < 0.0 {
         bail!(Value, "softshrink: expected a lambda that is not negative, got {lambda}");
     }
     let x = to_float(x)?;
@@ -253,7 +253,7 @@ fn above(x: &Tensor, threshold: f64, value: f64) -> Result<Tensor> {
 fn glu(x: &Tensor, dim: isize) -> Result<Tensor> {
     let k = resolve_dim("glu", dim, x.rank(), x.ty())?;
     let n = x.shape()[k];
-    if n % 2 != 0 {
+    if !n.is_multiple_of(2) {
         bail!(Shape, "glu: expected an even size in dim {dim}, got {}", x.ty());
     }
     let x = to_float(x)?;

@@ -165,7 +165,7 @@ fn shared(t: &Tensor, heads: usize) -> Result<Tensor> {
     if own == heads {
         return Ok(t.clone());
     }
-    if own == 0 || heads % own != 0 {
+    if own == 0 || !heads.is_multiple_of(own) {
         bail!(
             Shape,
             "{OP}: expected a number of heads of queries that is a multiple of that of {}, got {heads}",

@@ -441,9 +441,9 @@ impl Op for Convolution {
                 let b = join(inputs[1], dim, self.shared(right, self.role))?;
                 part(&self.apply(inputs[0], &b)?, info.batch_size, at, whole)?
             }
-            (None, None) => (self.apply(inputs[0], inputs[1])?, usize::MAX),
+            (None, None) => unreachable!("a batching rule has an input with lanes"),
         };
-        Ok((smallvec![out], smallvec![(dim != usize::MAX).then_some(dim)]))
+        Ok((smallvec![out], smallvec![Some(dim)]))
     }
 }
 
@@ -495,9 +495,12 @@ fn check(
     if groups == 0 {
         bail!(Value, "{op}: expected at least one group, got 0");
     }
-    let (expected, given, outputs) =
-        if transposed { (channels, w[0], w[1] * groups) } else { (channels, w[1] * groups, w[0]) };
-    if expected != given || w[0] % groups != 0 {
+    let (expected, given, outputs) = if transposed {
+        (channels, w[0], w[1].saturating_mul(groups))
+    } else {
+        (channels, w[1].saturating_mul(groups), w[0])
+    };
+    if expected != given || !w[0].is_multiple_of(groups) {
         bail!(Shape, "{op}: expected {channels} input channels in {groups} groups, as {} has, and a whole number of outputs for each \
             group, got weight {}", x.ty(), weight.ty(); help = "a weight is [{}, ..kernel]",
             if transposed { "channels, outputs/groups" } else { "outputs, channels/groups" });

@@ -167,7 +167,7 @@ fn col2im(x: &Tensor, size: impl Into<PerDim>, patches: &Patches) -> Result<Tens
     else {
         bail!(Shape, "col2im: expected columns [.., channels·kernel, patches], got {}", x.ty());
     };
-    if rows % taps != 0 || columns != positions {
+    if !rows.is_multiple_of(taps) || columns != positions {
         bail!(
             Shape,
             "col2im: expected a multiple of {taps} rows, the elements of a patch, and {positions} columns, the patches of an \

@@ -98,7 +98,7 @@ impl Interpolate {
                 }
                 let size = |(&n, &s): (&usize, &f64)| {
                     let size = n as f64 * s;
-                    if !(size >= 1.0 && size < 1e15) {
+                    if !(1.0..1e15).contains(&size) {
                         bail!(
                             Value,
                             "interpolate: expected scales that leave at least one element, got {s} for {n} elements"

@@ -355,16 +355,13 @@ fn same<const N: usize>(op: &str, x: &Tensor, others: [(&str, &Tensor); N]) -> R
                 first if broadcasting is meant");
         }
     }
+    let x = to_float(x)?;
     let mut converted = others.map(|(_, t)| t.clone());
     for t in &mut converted {
-        *t = to_float(t)?;
+        // Whole numbers, like targets of 1 and -1, take the dtype of the tensor and do not change it.
+        *t = if t.dtype().is_float() { t.clone() } else { t.to_dtype(x.dtype())? };
     }
-    Ok((to_float(x)?, converted))
-}
-
-/// `max(0, x)`, a tensor that is constant where it is not positive.
-fn positive_part(x: &Tensor) -> Result<Tensor> {
-    x.relu()
+    Ok((x, converted))
 }
 
 /// The check that elements are probabilities.
@@ -416,7 +413,7 @@ fn poisson_nll_loss(x: &Tensor, target: &Tensor, log_input: bool, reduction: Red
 
 fn gaussian_nll_loss(x: &Tensor, target: &Tensor, var: &Tensor, eps: f64, reduction: Reduction) -> Result<Tensor> {
     let op = "gaussian_nll_loss";
-    if !(eps > 0.0) {
+    if eps.is_nan() || eps <= 0.0 {
         bail!(Value, "{op}: expected a positive eps, got {eps}");
     }
     let (x, [t, v]) = same(op, x, [("target", target), ("var", var)])?;
@@ -431,7 +428,7 @@ fn soft_margin_loss(x: &Tensor, target: &Tensor, reduction: Reduction) -> Result
 
 fn hinge_embedding_loss(x: &Tensor, target: &Tensor, margin: f64, reduction: Reduction) -> Result<Tensor> {
     let (x, [t]) = same("hinge_embedding_loss", x, [("target", target)])?;
-    reduction.of(&t.gt(0.0)?.where_(&x, &positive_part(&x.neg()?.add(margin)?)?)?)
+    reduction.of(&t.gt(0.0)?.where_(&x, &x.neg()?.add(margin)?.relu()?)?)
 }
 
 fn margin_ranking_loss(
@@ -442,7 +439,7 @@ fn margin_ranking_loss(
     reduction: Reduction,
 ) -> Result<Tensor> {
     let (x, [y, t]) = same("margin_ranking_loss", x, [("second tensor", other), ("target", target)])?;
-    reduction.of(&positive_part(&y.sub(&x)?.mul(&t)?.add(margin)?)?)
+    reduction.of(&y.sub(&x)?.mul(&t)?.add(margin)?.relu()?)
 }
 
 fn cosine_embedding_loss(
@@ -458,7 +455,7 @@ fn cosine_embedding_loss(
         bail!(Shape, "{op}: expected rows [.., n] and a target [..], got {} and {}", x.ty(), target.ty());
     }
     let cos = x.cosine_similarity(&y, -1, 1e-8)?;
-    let apart = positive_part(&cos.sub(margin)?)?;
+    let apart = cos.sub(margin)?.relu()?;
     reduction.of(&target.gt(0)?.where_(&cos.neg()?.add(1.0)?, &apart)?)
 }
 
@@ -472,7 +469,7 @@ fn triplet_margin_loss(
 ) -> Result<Tensor> {
     let (x, [near, far]) = same("triplet_margin_loss", x, [("positive", positive), ("negative", negative)])?;
     let to = |t: &Tensor| x.pairwise_distance(t, p, 1e-6, false);
-    reduction.of(&positive_part(&to(&near)?.sub(&to(&far)?)?.add(margin)?)?)
+    reduction.of(&to(&near)?.sub(&to(&far)?)?.add(margin)?.relu()?)
 }
 
 fn multi_margin_loss(x: &Tensor, target: &Tensor, margin: f64, reduction: Reduction) -> Result<Tensor> {
@@ -495,7 +492,7 @@ fn multi_margin_loss(x: &Tensor, target: &Tensor, margin: f64, reduction: Reduct
     let x = to_float(x)?;
     let own = target.one_hot(classes, DType::Bool)?;
     let right = own.where_(&x, 0.0)?.sum_dims(&[-1], true)?;
-    let each = positive_part(&x.sub(&right)?.add(margin)?)?;
+    let each = x.sub(&right)?.add(margin)?.relu()?;
     reduction.of(&own.where_(0.0, &each)?.sum_dims(&[-1], false)?.div(classes as f64)?)
 }
 

@@ -462,7 +462,7 @@ fn group(
     if groups == 0 && channels > 0 {
         bail!(Value, "{op}: expected at least one group, got 0");
     }
-    if channels % groups.max(1) != 0 {
+    if !channels.is_multiple_of(groups.max(1)) {
         bail!(Shape, "{op}: expected a multiple of {groups} channels, got {}", x.ty());
     }
     let x = to_float(x)?;

@@ -105,7 +105,7 @@ fn rearranged(x: &Tensor, lead: &[usize], split: &[usize], order: &[usize], join
 fn pixel_shuffle(x: &Tensor, factor: usize) -> Result<Tensor> {
     let (lead, [c, h, w]) = parts("pixel_shuffle", x, factor)?;
     let square = factor.saturating_mul(factor);
-    if c % square != 0 {
+    if !c.is_multiple_of(square) {
         bail!(Shape, "pixel_shuffle: expected a multiple of {square} channels, got {}", x.ty());
     }
     let c = c / square;
@@ -114,7 +114,7 @@ fn pixel_shuffle(x: &Tensor, factor: usize) -> Result<Tensor> {
 
 fn pixel_unshuffle(x: &Tensor, factor: usize) -> Result<Tensor> {
     let (lead, [c, h, w]) = parts("pixel_unshuffle", x, factor)?;
-    if h % factor != 0 || w % factor != 0 {
+    if !h.is_multiple_of(factor) || !w.is_multiple_of(factor) {
         bail!(Shape, "pixel_unshuffle: expected height and width that are multiples of {factor}, got {}", x.ty());
     }
     let (h, w) = (h / factor, w / factor);
@@ -131,7 +131,7 @@ fn channel_shuffle(x: &Tensor, groups: usize) -> Result<Tensor> {
     if groups == 0 {
         bail!(Value, "channel_shuffle: expected at least one group, got 0");
     }
-    if channels % groups != 0 {
+    if !channels.is_multiple_of(groups) {
         bail!(Shape, "channel_shuffle: expected a multiple of {groups} channels, got {}", x.ty());
     }
     let mut split = Shape::from_slice(&[images, groups, channels / groups]);
