@@ -24,7 +24,8 @@ use crate::{Complex32, Complex64, DType, Result, bf16, f16};
 impl Tensor {
     /// Replaces the part that an index selects by `value`: [`index_set`](Tensor::index_set) that rebinds the handle.
     ///
-    /// Other handles to the old value keep it. Where there are none, its memory is reused.
+    /// Other handles to the old value keep it. Where there are none, its memory is reused, unless the index has lists or
+    /// tensors of positions.
     ///
     /// # Errors
     /// As [`index_set`](Tensor::index_set); the tensor is then unchanged.

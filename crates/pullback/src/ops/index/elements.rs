@@ -80,8 +80,7 @@ ops! { OPS;
     ///
     /// # Shapes
     /// All ranks are equal. `index` is no larger than `src` in any dimension, and no larger than the tensor in any but
-    /// `dim`; what `src` has beyond the index is not read. A number or a
-    /// 0-d `src` is added at every place.
+    /// `dim`; what `src` has beyond the index is not read. A number, or a 0-d `src`, is added at every place.
     ///
     /// # Dtypes
     /// Numbers, the same for the tensor and `src`; the index is `i64` or `i32`.
