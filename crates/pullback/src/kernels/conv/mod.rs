@@ -166,6 +166,11 @@ impl<T: Real> Work<T> {
         Blocks { images: 1, positions: all.div_ceil(count).next_multiple_of(16).min(all) }
     }
 
+    /// How many threads the work is worth.
+    fn threads(&self) -> usize {
+        if self.nanos < 100_000 { 1 } else { num_threads() }
+    }
+
     /// The address of a group of the image `x`, whose address is `x`.
     fn image(&self, x: In<T>, lane: usize, image: usize, group: usize) -> *const T {
         x.at((((lane * self.s.images + image) * self.s.groups + group) * self.s.inputs * self.s.geometry.volume())
@@ -285,7 +290,7 @@ impl<T: Real> Work<T> {
         let of_images = s.images.div_ceil(blocks.images);
         let tasks = s.lanes * of_images * s.groups;
         // With few images, threads take some of the channels each.
-        let parts = (num_threads().div_ceil(tasks)).min(s.inputs);
+        let parts = self.threads().div_ceil(tasks).min(s.inputs);
         let each = s.inputs.div_ceil(parts);
         split(tasks * parts, 1, self.nanos, |range| {
             let width = blocks.images * blocks.positions;
@@ -344,7 +349,7 @@ impl<T: Real> Work<T> {
         let filters = s.lanes * s.groups;
         // With few filters, threads take some of the images each and their sums are added in the end.
         let of_images = s.images.div_ceil(blocks.images);
-        let parts = num_threads().div_ceil(filters).min(of_images);
+        let parts = self.threads().div_ceil(filters).min(of_images);
         let each = of_images.div_ceil(parts) * blocks.images;
         let (_sums, sums) = scratch::<T>((parts - 1) * filters * size);
         let sums = Out::new(sums);
