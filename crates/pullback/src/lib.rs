@@ -166,7 +166,7 @@ pub use function::{
 };
 pub use graph::capture;
 pub use kernels::threads::{num_threads, set_num_threads};
-pub use ops::{Interpolation, Reduction, cat, einsum, stack};
+pub use ops::{Interpolation, MatrixNorm, Reduction, cat, einsum, multi_dot, stack};
 pub use shape::{Shape, TensorType};
 pub use tensor::{Ellipsis, IndexBound, IndexItem, Indices, NewAxis, Operand, Tensor, s};
 pub use transforms::implicit;

@@ -5,6 +5,7 @@ pub(crate) mod classes;
 pub(crate) mod copy;
 pub(crate) mod gather;
 pub(crate) mod join;
+pub(crate) mod linalg;
 pub(crate) mod map;
 pub(crate) mod math;
 pub(crate) mod matmul;

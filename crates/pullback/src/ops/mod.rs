@@ -13,6 +13,7 @@ pub(crate) mod family;
 mod fill;
 mod index;
 mod join;
+mod linalg;
 mod loss;
 mod matmul;
 mod median;
@@ -38,6 +39,8 @@ pub mod table;
 mod unary;
 
 pub use join::{cat, stack};
+pub use linalg::norms::MatrixNorm;
+pub use linalg::power::multi_dot;
 pub use loss::Reduction;
 pub use matmul::einsum;
 pub use quantile::Interpolation;
@@ -56,8 +59,22 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     index::elements::OPS,
     index::slices::OPS,
     join::OPS,
+    linalg::cholesky::OPS,
+    linalg::triangular::OPS,
+    linalg::lu::OPS,
+    linalg::solve::OPS,
+    linalg::det::OPS,
+    #[cfg(feature = "linalg")]
+    linalg::eig::OPS,
+    linalg::eigh::OPS,
+    linalg::norms::OPS,
+    linalg::power::OPS,
+    linalg::product::OPS,
+    linalg::qr::OPS,
+    linalg::svd::OPS,
     loss::OPS,
     matmul::OPS,
+    matmul::tensordot::OPS,
     median::OPS,
     modulo::OPS,
     moments::OPS,

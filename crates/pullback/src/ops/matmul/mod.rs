@@ -3,6 +3,7 @@
 mod contract;
 mod equation;
 mod samples;
+pub(super) mod tensordot;
 
 use contract::{Labels, Spec};
 
