@@ -147,6 +147,7 @@ mod dtype;
 mod error;
 pub mod function;
 pub mod graph;
+mod handle;
 mod interp;
 mod kernels;
 mod ops;

@@ -131,6 +131,12 @@ pub(crate) fn with_dim(shape: &[usize], dim: usize, size: usize) -> Shape {
     out
 }
 
+/// True for equal shapes. Comparing slices calls a function for ranges of bytes, which costs more than these few numbers.
+#[inline(always)]
+pub(crate) fn same_shape(a: &[usize], b: &[usize]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(m, n)| m == n)
+}
+
 /// `shape` without dimension `dim`.
 pub(crate) fn without_dim(shape: &[usize], dim: usize) -> Shape {
     let mut out = Shape::from_slice(shape);

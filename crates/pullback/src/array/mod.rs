@@ -4,7 +4,6 @@ mod buffer;
 mod view;
 
 use std::mem::MaybeUninit;
-use std::sync::Arc;
 
 use buffer::Buffer;
 pub use buffer::{clear_cache, live_bytes};
@@ -13,6 +12,7 @@ pub(crate) use view::Cut;
 
 use crate::DType;
 use crate::dtype::Element;
+use crate::handle::Handle;
 use crate::shape::{Shape, Strides, TensorType};
 
 /// Bytes that fit into the array's own allocation: a scalar or a short vector costs one allocation, not two.
@@ -22,9 +22,10 @@ const INLINE_BYTES: usize = 64;
 ///
 /// Elements are only ever written while the array and its storage have a single owner.
 #[derive(Clone)]
-pub(crate) struct Array(Arc<Inner>);
+#[repr(transparent)]
+pub(crate) struct Array(pub(crate) Handle<Inner>);
 
-struct Inner {
+pub(crate) struct Inner {
     shape: Shape,
     strides: Strides,
     /// The number of elements.
@@ -40,7 +41,7 @@ struct Inner {
 #[derive(Clone)]
 enum Storage {
     Inline(u8, Inline),
-    Shared(usize, Arc<Buffer>),
+    Shared(usize, Handle<Buffer>),
 }
 
 impl Storage {
@@ -86,7 +87,7 @@ impl Inner {
     fn share(self) -> Array {
         // SAFETY: every field is initialised.
         Array(unsafe {
-            arc_in_place(|place: *mut Inner| {
+            Handle::in_place(|place: *mut Inner| {
                 (&raw mut (*place).shape).write(self.shape);
                 (&raw mut (*place).strides).write(self.strides);
                 (&raw mut (*place).len).write(self.len);
@@ -96,19 +97,6 @@ impl Inner {
             })
         })
     }
-}
-
-/// A shared value that `write` initialises where it stays. `Arc::new` would copy it there, and a copy made right after
-/// the fields were written one by one has to wait for them.
-///
-/// # Safety
-/// `write` must initialise the value that it is given the place of.
-#[inline(always)]
-pub(crate) unsafe fn arc_in_place<T>(write: impl FnOnce(*mut T)) -> Arc<T> {
-    let value = Arc::<T>::new_uninit();
-    write(Arc::as_ptr(&value).cast_mut().cast::<T>());
-    // SAFETY: the caller's promise.
-    unsafe { value.assume_init() }
 }
 
 /// Operations refuse such shapes before they get here. This is the last line of defence: with a length that has wrapped
@@ -121,17 +109,17 @@ fn too_large(shape: &[usize]) -> ! {
 impl Array {
     /// True for two handles of one array.
     pub(crate) fn is_same(&self, other: &Array) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        Handle::ptr_eq(&self.0, &other.0)
     }
 
     /// True if there is no other handle.
     pub(crate) fn is_unique(&self) -> bool {
-        Arc::strong_count(&self.0) == 1
+        Handle::is_sole(&self.0)
     }
 
     /// Where the layout lies: handles of one array share it.
     pub(crate) fn address(&self) -> usize {
-        Arc::as_ptr(&self.0).cast::<()>() as usize
+        Handle::as_ptr(&self.0).cast::<()>() as usize
     }
 
     /// A contiguous array whose elements `fill` writes, all of them.
@@ -152,39 +140,41 @@ impl Array {
     /// A new row-major array, the address of its elements, and their number. Not generic, so that there is one copy.
     #[inline(never)]
     fn uninit(shape: &[usize], dtype: DType) -> (Array, *mut u8, usize) {
-        let array = Arc::<Inner>::new_uninit();
-        let place = Arc::as_ptr(&array).cast_mut().cast::<Inner>();
-        // Everything is written where it stays: copying what was just written piece by piece would stall.
-        // SAFETY: the allocation is new and nobody else has it; every field is written before it is read, and all are
-        // by the time of `assume_init`. If the buffer cannot be had, the allocation leaks.
-        unsafe {
-            (&raw mut (*place).shape).write(list(shape.len(), 0));
-            (&raw mut (*place).strides).write(list(shape.len(), 1));
-            let (sizes, strides) = (&mut (*place).shape, &mut (*place).strides);
-            let (mut step, mut len) = (1isize, 1usize);
-            for ((size, stride), &n) in sizes.iter_mut().zip(strides).zip(shape).rev() {
-                *size = n;
-                *stride = step;
-                step = step.wrapping_mul(n.max(1) as isize);
-                let Some(product) = len.checked_mul(n) else { too_large(shape) };
-                len = product;
+        let (mut start, mut len) = (std::ptr::null_mut(), 1usize);
+        let write = |place: *mut Inner| {
+            // SAFETY: the allocation is new and nobody else has it; every field is written before it is read. If the
+            // buffer cannot be had, the allocation leaks.
+            unsafe {
+                (&raw mut (*place).shape).write(list(shape.len(), 0));
+                (&raw mut (*place).strides).write(list(shape.len(), 1));
+                let (sizes, strides) = (&mut (*place).shape, &mut (*place).strides);
+                let mut step = 1isize;
+                for ((size, stride), &n) in sizes.iter_mut().zip(strides).zip(shape).rev() {
+                    *size = n;
+                    *stride = step;
+                    step = step.wrapping_mul(n.max(1) as isize);
+                    let Some(product) = len.checked_mul(n) else { too_large(shape) };
+                    len = product;
+                }
+                (&raw mut (*place).len).write(len);
+                (&raw mut (*place).dtype).write(dtype);
+                (&raw mut (*place).contiguous).write(true);
+                let Some(bytes) = len.checked_mul(dtype.size()) else { too_large(shape) };
+                let storage = &raw mut (*place).storage;
+                if bytes <= INLINE_BYTES {
+                    storage.write(Storage::Inline(0, Inline([MaybeUninit::uninit(); INLINE_BYTES])));
+                } else {
+                    storage.write(Storage::Shared(0, Handle::new(Buffer::uninit(bytes))));
+                }
+                start = match &mut *storage {
+                    Storage::Inline(_, inline) => inline.0.as_mut_ptr().cast(),
+                    Storage::Shared(_, buffer) => buffer.as_ptr().cast_mut(),
+                };
             }
-            (&raw mut (*place).len).write(len);
-            (&raw mut (*place).dtype).write(dtype);
-            (&raw mut (*place).contiguous).write(true);
-            let Some(bytes) = len.checked_mul(dtype.size()) else { too_large(shape) };
-            let storage = &raw mut (*place).storage;
-            if bytes <= INLINE_BYTES {
-                storage.write(Storage::Inline(0, Inline([MaybeUninit::uninit(); INLINE_BYTES])));
-            } else {
-                storage.write(Storage::Shared(0, Arc::new(Buffer::uninit(bytes))));
-            }
-            let start = match &mut *storage {
-                Storage::Inline(_, inline) => inline.0.as_mut_ptr().cast(),
-                Storage::Shared(_, buffer) => buffer.as_ptr().cast_mut(),
-            };
-            (Array(array.assume_init()), start, len)
-        }
+        };
+        // SAFETY: `write` initialises every field.
+        let array = Array(unsafe { Handle::in_place(write) });
+        (array, start, len)
     }
 
     /// A contiguous array with every element equal to `value`.
@@ -275,11 +265,11 @@ impl Array {
         if !self.is_contiguous() {
             return None;
         }
-        let inner = Arc::get_mut(&mut self.0)?;
+        let inner = Handle::get_mut(&mut self.0)?;
         let offset = inner.storage.offset();
         let base = match &mut inner.storage {
             Storage::Inline(_, inline) => inline.0.as_mut_ptr().cast::<u8>(),
-            Storage::Shared(_, buffer) => Arc::get_mut(buffer)?.as_mut_ptr(),
+            Storage::Shared(_, buffer) => Handle::get_mut(buffer)?.as_mut_ptr(),
         };
         // SAFETY: as in `as_slice`; the storage has no other owner.
         Some(unsafe { std::slice::from_raw_parts_mut(base.cast::<T>().wrapping_add(offset), inner.len) })

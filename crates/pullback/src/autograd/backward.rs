@@ -2,6 +2,7 @@
 
 use super::{roots, targets};
 use crate::error::Context as _;
+use crate::handle::Handle;
 use crate::interp::reverse::Edge;
 use crate::interp::walk::{Found, Walk};
 use crate::tree::leaves;
@@ -92,11 +93,11 @@ impl Backward {
         let mut targets = targets("backward", inputs)?;
         // Naming an input twice does not double what it gets.
         let mut seen = std::collections::HashSet::new();
-        targets.retain(|edge| seen.insert((std::sync::Arc::as_ptr(edge.node()), edge.output())));
+        targets.retain(|edge| seen.insert((Handle::as_ptr(edge.node()), edge.output())));
         let mut found = self.walk(outputs, Some(&targets)).context(|| "backward".into())?;
         let results = std::mem::take(&mut found.results);
         let kept = |edge: &Edge, slots: &[(Edge, Tensor)]| {
-            slots.iter().any(|(e, _)| std::sync::Arc::ptr_eq(e.node(), edge.node()) && e.output() == edge.output())
+            slots.iter().any(|(e, _)| Handle::ptr_eq(e.node(), edge.node()) && e.output() == edge.output())
         };
         for (edge, grad) in targets.into_iter().zip(results) {
             if let Some(grad) = grad

@@ -80,7 +80,7 @@ fn make(level: &Arc<Level>, primal: &Tensor, tangent: &Tensor) -> Result<Tensor>
             `to_dtype`");
     }
     for (what, t) in [("primal", primal), ("tangent", tangent)] {
-        if let crate::tensor::Repr::Tracer(tracer) = &t.0
+        if let crate::tensor::Repr::Tracer(tracer) = t.repr()
             && tracer.level.id >= level.id
         {
             let (kind, id) = (tracer.level.transform(), tracer.level.id);

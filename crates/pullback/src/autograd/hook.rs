@@ -1,9 +1,10 @@
 //! Code that runs during a walk.
 
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use super::edge_of;
 use crate::error::bail;
+use crate::handle::{Handle, Weak};
 use crate::interp::extras::Run;
 use crate::interp::reverse::Node;
 use crate::{Result, Tensor};
@@ -99,6 +100,6 @@ impl Tensor {
         let Some(extras) = edge.node().extras_or_new() else {
             bail!(Internal, "{place}: a value of the ambient level has no place for hooks");
         };
-        Ok(Hook { id: extras.add_hook(edge.output(), run), node: Arc::downgrade(edge.node()) })
+        Ok(Hook { id: extras.add_hook(edge.output(), run), node: Handle::downgrade(edge.node()) })
     }
 }

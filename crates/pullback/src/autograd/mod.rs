@@ -53,7 +53,7 @@ pub use tensor::{leaf, zero_grad};
 
 /// An error that names the functional way if a transform is working on `t`. `what` names `t`.
 fn refuse_in_transform(place: &str, what: &str, t: &Tensor) -> Result<()> {
-    match &t.0 {
+    match t.repr() {
         Repr::Tracer(tracer) if tracer.level.id != AMBIENT => {
             crate::interp::check_alive(t, &format!("{place}: {what}"))?;
             let (kind, id, ty) = (tracer.level.transform(), tracer.level.id, t.ty());

@@ -80,7 +80,7 @@ pub fn zero_grad<T: Tree>(leaves: &T) -> Result<()> {
 
 /// True if the ambient level is differentiating what depends on `t`.
 fn depends(t: &Tensor) -> bool {
-    let Repr::Tracer(tracer) = &t.0 else { return false };
+    let Repr::Tracer(tracer) = t.repr() else { return false };
     match &tracer.value {
         Traced::Reverse { .. } if tracer.level.id == AMBIENT => true,
         Traced::Reverse { primal, .. } | Traced::Linear { primal, .. } => depends(primal),

@@ -87,7 +87,7 @@ fn transpose<A: Tree, B: Tree>(
 fn nonzero(t: &Tensor) -> Option<f64> {
     let mut t = t;
     let array = loop {
-        match &t.0 {
+        match t.repr() {
             Repr::Array(array) => break array,
             Repr::Tracer(tracer) => match &tracer.value {
                 Traced::Reverse { primal: inner, .. }

@@ -81,7 +81,7 @@ impl Names {
             return None;
         }
         let ty = constant.value.ty();
-        Some(match &constant.value.0 {
+        Some(match constant.value.repr() {
             Repr::Array(_) => format!("{name}: {ty}"),
             Repr::Tracer(tracer) => format!("{name}: {ty} of {}", tracer.level.transform()),
         })

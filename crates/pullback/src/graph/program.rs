@@ -183,7 +183,7 @@ impl Program {
 
     /// The transform that a value from outside of the graph belongs to, if one does.
     pub(super) fn depends_on(&self) -> Option<&'static str> {
-        self.constants.iter().find_map(|c| match &c.value.0 {
+        self.constants.iter().find_map(|c| match c.value.repr() {
             Repr::Tracer(tracer) => Some(tracer.level.transform()),
             Repr::Array(_) => None,
         })

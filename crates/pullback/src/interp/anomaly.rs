@@ -237,7 +237,7 @@ pub(super) fn first_bad(t: &Tensor, infinities: bool) -> Option<Bad> {
     let mut dims: SmallVec<[usize; 4]> = SmallVec::new();
     let mut t = t;
     let array = loop {
-        match &t.0 {
+        match t.repr() {
             Repr::Array(array) => break array,
             Repr::Tracer(tracer) => match &tracer.value {
                 Traced::Reverse { primal: inner, .. }
@@ -245,7 +245,7 @@ pub(super) fn first_bad(t: &Tensor, infinities: bool) -> Option<Bad> {
                 | Traced::Linear { primal: inner, .. }
                 | Traced::Capture { value: inner, .. } => t = inner,
                 Traced::Batch { value, dim, .. } => {
-                    dims.push(*dim);
+                    dims.push(*dim as usize);
                     t = value;
                 }
             },

@@ -15,14 +15,14 @@ use crate::{Result, Tensor, error::bail};
 /// A value of `level` whose lanes lie along dimension `dim` of `value`.
 pub(crate) fn wrap(level: &Arc<Level>, value: Tensor, dim: usize) -> Tensor {
     let shape = without_dim(value.shape(), dim);
-    Tensor(Repr::Tracer(Arc::new(Tracer { level: level.clone(), value: Traced::Batch { value, dim, shape } })))
+    Tracer { level: level.clone(), value: Traced::Batch { value, dim: dim as u32, shape } }.into()
 }
 
 /// The value of the level below, and where its lanes lie, if it depends on the lane.
 pub(crate) fn unwrap(level: &Level, t: &Tensor) -> (Tensor, Option<usize>) {
-    match &t.0 {
+    match t.repr() {
         Repr::Tracer(tracer) if tracer.level.id == level.id => match &tracer.value {
-            Traced::Batch { value, dim, .. } => (value.clone(), Some(*dim)),
+            Traced::Batch { value, dim, .. } => (value.clone(), Some(*dim as usize)),
             _ => unreachable!("a batch level holds batch tracers"),
         },
         _ => (t.clone(), None),
@@ -52,11 +52,11 @@ pub(super) fn process(op: &OpRef, level: &Arc<Level>, inputs: &[&Tensor]) -> Res
     let mut values: SmallVec<[&Tensor; 4]> = SmallVec::new();
     let mut dims: SmallVec<[Option<usize>; 4]> = SmallVec::new();
     for t in inputs {
-        match &t.0 {
+        match t.repr() {
             Repr::Tracer(tracer) if tracer.level.id == level.id => match &tracer.value {
                 Traced::Batch { value, dim, .. } => {
                     values.push(value);
-                    dims.push(Some(*dim));
+                    dims.push(Some(*dim as usize));
                 }
                 _ => unreachable!("a batch level holds batch tracers"),
             },

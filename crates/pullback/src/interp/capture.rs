@@ -74,7 +74,7 @@ fn with_record<R>(level: &Level, f: impl FnOnce(&mut Record) -> R) -> R {
 }
 
 pub(crate) fn wrap(level: &Arc<Level>, value: Tensor, variable: Variable) -> Tensor {
-    Tensor(Repr::Tracer(Arc::new(Tracer { level: level.clone(), value: Traced::Capture { value, variable } })))
+    Tracer { level: level.clone(), value: Traced::Capture { value, variable } }.into()
 }
 
 /// Wraps `value` as the next argument of the graph.
@@ -85,7 +85,7 @@ pub(crate) fn input(level: &Arc<Level>, value: Tensor) -> Tensor {
 
 /// The value of the level below, and what the graph calls it.
 pub(crate) fn output(level: &Level, t: &Tensor) -> (Tensor, Source) {
-    match &t.0 {
+    match t.repr() {
         Repr::Tracer(tracer) if tracer.level.id == level.id => match &tracer.value {
             Traced::Capture { value, variable } => (value.clone(), Source::Variable(*variable)),
             _ => unreachable!("a capture level holds capture tracers"),
@@ -108,7 +108,7 @@ pub(crate) fn note_key_taken(level: &Level) {
 pub(super) fn process(op: &OpRef, level: &Arc<Level>, inputs: &[&Tensor]) -> Result<Outs> {
     let mut values: SmallVec<[&Tensor; 4]> = SmallVec::new();
     for t in inputs {
-        values.push(match &t.0 {
+        values.push(match t.repr() {
             Repr::Tracer(tracer) if tracer.level.id == level.id => match &tracer.value {
                 Traced::Capture { value, .. } => value,
                 _ => unreachable!("a capture level holds capture tracers"),
@@ -121,7 +121,7 @@ pub(super) fn process(op: &OpRef, level: &Arc<Level>, inputs: &[&Tensor]) -> Res
         bind(op, &values)?
     };
     for out in &outs {
-        if let Repr::Tracer(tracer) = &out.0
+        if let Repr::Tracer(tracer) = out.repr()
             && tracer.level.id > level.id
         {
             let transform = tracer.level.transform();
@@ -131,7 +131,7 @@ pub(super) fn process(op: &OpRef, level: &Arc<Level>, inputs: &[&Tensor]) -> Res
         }
     }
     let variables: SmallVec<[Variable; 1]> = with_record(level, |record| {
-        let source = |t: &&Tensor| match &t.0 {
+        let source = |t: &&Tensor| match t.repr() {
             Repr::Tracer(tracer) if tracer.level.id == level.id => match &tracer.value {
                 Traced::Capture { variable, .. } => Source::Variable(*variable),
                 _ => unreachable!("a capture level holds capture tracers"),

@@ -11,12 +11,12 @@ use crate::{Result, Tensor, error::bail};
 
 /// A value of `level` with its tangent.
 pub(crate) fn wrap(level: &Arc<Level>, primal: Tensor, tangent: Tensor) -> Tensor {
-    Tensor(Repr::Tracer(Arc::new(Tracer { level: level.clone(), value: Traced::Forward { primal, tangent } })))
+    Tracer { level: level.clone(), value: Traced::Forward { primal, tangent } }.into()
 }
 
 /// The value of the level below and its tangent, if it has one.
 pub(crate) fn unwrap(level: &Level, t: &Tensor) -> (Tensor, Option<Tensor>) {
-    match &t.0 {
+    match t.repr() {
         Repr::Tracer(tracer) if tracer.level.id == level.id => match &tracer.value {
             Traced::Forward { primal, tangent } => (primal.clone(), Some(tangent.clone())),
             _ => unreachable!("a forward level holds forward tracers"),
@@ -31,7 +31,7 @@ pub(super) fn process(op: &OpRef, level: &Arc<Level>, inputs: &[&Tensor]) -> Res
     let mut primals: SmallVec<[&Tensor; 4]> = SmallVec::new();
     let mut tangents: SmallVec<[Tangent; 4]> = SmallVec::new();
     for t in inputs {
-        match &t.0 {
+        match t.repr() {
             Repr::Tracer(tracer) if tracer.level.id == level.id => match &tracer.value {
                 Traced::Forward { primal, tangent } => {
                     primals.push(primal);

@@ -205,7 +205,7 @@ impl Frame {
 }
 
 fn levels_of(t: &Tensor, out: &mut SmallVec<[u64; 4]>) {
-    if let Repr::Tracer(tracer) = &t.0 {
+    if let Repr::Tracer(tracer) = t.repr() {
         if !out.contains(&tracer.level.id) {
             out.push(tracer.level.id);
         }
@@ -279,7 +279,7 @@ pub(super) fn check_captured(tracer: &Tracer, op: &str) -> Result<()> {
 /// An error if `t`, which the running method is about to return as `what`, is a captured value that a transform is
 /// differentiating: its derivative would bypass the rules.
 pub(crate) fn check_own(t: &Tensor, what: impl fmt::Display) -> Result<()> {
-    let Repr::Tracer(tracer) = &t.0 else { return Ok(()) };
+    let Repr::Tracer(tracer) = t.repr() else { return Ok(()) };
     if !tracer.level.is_alive() {
         return Err(super::escaped(tracer, &what.to_string()));
     }
@@ -305,7 +305,7 @@ pub(crate) fn check_data_access(tracer: &Tracer, op: &str) -> Result<()> {
     super::check_usable(tracer, op)?;
     let (id, kind) = (tracer.level.id, tracer.level.transform());
     if let Traced::Batch { value, dim, .. } = &tracer.value {
-        let (n, ty) = (value.shape()[*dim], tracer_type(tracer));
+        let (n, ty) = (value.shape()[*dim as usize], tracer_type(tracer));
         return with_current(|running, function| {
             let method = running.method.name();
             bail!(ConcreteValueNeeded, "`{method}` of function `{function}`: `{op}` reads the data of a batched value \

@@ -51,7 +51,7 @@ fn with_record<R>(level: &Level, f: impl FnOnce(&mut Record) -> R) -> R {
 }
 
 pub(super) fn wrap(level: &Arc<Level>, primal: Tensor, variable: Variable) -> Tensor {
-    Tensor(Repr::Tracer(Arc::new(Tracer { level: level.clone(), value: Traced::Linear { primal, variable } })))
+    Tracer { level: level.clone(), value: Traced::Linear { primal, variable } }.into()
 }
 
 /// Wraps `primal` as the next argument of the transform that opened `level`.
@@ -62,7 +62,7 @@ pub(crate) fn input(level: &Arc<Level>, primal: Tensor) -> Tensor {
 
 /// The value of the level below, and which tangent it has, if it depends on an argument.
 pub(crate) fn output(level: &Level, t: &Tensor) -> (Tensor, Option<Variable>) {
-    match &t.0 {
+    match t.repr() {
         Repr::Tracer(tracer) if tracer.level.id == level.id => match &tracer.value {
             Traced::Linear { primal, variable } => (primal.clone(), Some(*variable)),
             _ => unreachable!("a linear level holds linear tracers"),
@@ -76,7 +76,7 @@ pub(super) fn process(op: &OpRef, level: &Arc<Level>, inputs: &[&Tensor]) -> Res
     let mut primals: SmallVec<[&Tensor; 4]> = SmallVec::new();
     let mut variables: SmallVec<[Option<Variable>; 2]> = SmallVec::new();
     for t in inputs {
-        match &t.0 {
+        match t.repr() {
             Repr::Tracer(tracer) if tracer.level.id == level.id => match &tracer.value {
                 Traced::Linear { primal, variable } => {
                     primals.push(primal);

@@ -38,11 +38,42 @@ pub(crate) struct Tracer {
 
 /// What a tracer holds, by the kind of its level.
 pub(crate) enum Traced {
-    Reverse { primal: Tensor, edge: reverse::Edge },
-    Forward { primal: Tensor, tangent: Tensor },
-    Linear { primal: Tensor, variable: linear::Variable },
-    Capture { value: Tensor, variable: capture::Variable },
-    Batch { value: Tensor, dim: usize, shape: Shape },
+    Reverse {
+        primal: Tensor,
+        edge: reverse::Edge,
+    },
+    Forward {
+        primal: Tensor,
+        tangent: Tensor,
+    },
+    Linear {
+        primal: Tensor,
+        variable: linear::Variable,
+    },
+    Capture {
+        value: Tensor,
+        variable: capture::Variable,
+    },
+    /// `dim` is narrow so that a tracer does not fill a size class of common allocators exactly, which is their slow case.
+    Batch {
+        value: Tensor,
+        dim: u32,
+        shape: Shape,
+    },
+}
+
+impl Traced {
+    /// The value of an older level.
+    #[inline(always)]
+    pub(crate) fn inner(&self) -> &Tensor {
+        match self {
+            Traced::Reverse { primal: inner, .. }
+            | Traced::Forward { primal: inner, .. }
+            | Traced::Linear { primal: inner, .. }
+            | Traced::Capture { value: inner, .. }
+            | Traced::Batch { value: inner, .. } => inner,
+        }
+    }
 }
 
 impl Tracer {
@@ -62,7 +93,7 @@ impl Tracer {
 pub(crate) fn newest<'a>(inputs: &[&'a Tensor]) -> Option<&'a Arc<Level>> {
     let mut best: Option<&Arc<Level>> = None;
     for t in inputs {
-        if let Repr::Tracer(tracer) = &t.0
+        if let Repr::Tracer(tracer) = t.repr()
             && best.is_none_or(|b| tracer.level.id > b.id)
         {
             best = Some(&tracer.level);
@@ -74,7 +105,7 @@ pub(crate) fn newest<'a>(inputs: &[&'a Tensor]) -> Option<&'a Arc<Level>> {
 /// True if a reverse level, of any age, is recording what depends on `t`, or a graph is, which may be differentiated
 /// later.
 pub(crate) fn is_recorded(t: &Tensor) -> bool {
-    let Repr::Tracer(tracer) = &t.0 else { return false };
+    let Repr::Tracer(tracer) = t.repr() else { return false };
     match &tracer.value {
         Traced::Reverse { .. } | Traced::Capture { .. } => true,
         Traced::Forward { primal, tangent } => is_recorded(primal) || is_recorded(tangent),
@@ -98,7 +129,7 @@ pub(crate) fn bind(op: &OpRef, inputs: &[&Tensor]) -> Result<Outs> {
 #[inline(always)]
 fn interpret(op: &OpRef, level: &Arc<Level>, inputs: &[&Tensor], running: bool) -> Result<Outs> {
     for t in inputs {
-        if let Repr::Tracer(tracer) = &t.0
+        if let Repr::Tracer(tracer) = t.repr()
             && (running || !tracer.level.is_alive())
         {
             check_usable(tracer, op.name())?;
@@ -161,7 +192,7 @@ fn escaped(tracer: &Tracer, place: &str) -> crate::Error {
 
 /// An error if `t` belongs to a transform that has ended; `place` names who asks.
 pub(crate) fn check_alive(t: &Tensor, place: &str) -> Result<()> {
-    match &t.0 {
+    match t.repr() {
         Repr::Tracer(tracer) if !tracer.level.is_alive() && !watch::knows(tracer) => Err(escaped(tracer, place)),
         _ => Ok(()),
     }

@@ -12,7 +12,8 @@ use super::reverse::{Call, Content, Edge, Edges, Node, with_needs, wrap};
 use super::{Level, Traced, batch, bind, mode};
 use crate::function::op::types;
 use crate::function::{OpRef, Outs, Saved};
-use crate::tensor::Repr;
+use crate::handle::Handle;
+use crate::tensor::{Repr, ReprMut};
 use crate::{Result, Tensor, error::bail};
 
 /// A recorded operation and what is known of it besides.
@@ -66,13 +67,13 @@ impl Node {
 pub(crate) fn leaf(primal: Tensor) -> Tensor {
     let extras = Box::new(Extras::default());
     extras.open_slot(0);
-    let node = Arc::new(Node { sequence: ambient().next_sequence(), content: Content::Leaf(extras) });
+    let node = Handle::new(Node { sequence: ambient().next_sequence(), content: Content::Leaf(extras) });
     wrap(ambient(), primal, Edge { node, output: 0 })
 }
 
 /// The value and the edge of a tensor that is of the ambient level itself, not of a transform above it.
 pub(crate) fn ambient_parts(t: &Tensor) -> Option<(&Tensor, &Edge)> {
-    match &t.0 {
+    match t.repr() {
         Repr::Tracer(tracer) if tracer.level.id == AMBIENT => match &tracer.value {
             Traced::Reverse { primal, edge } => Some((primal, edge)),
             _ => unreachable!("the ambient level is a reverse level"),
@@ -87,8 +88,8 @@ pub(crate) fn update_leaf(t: &mut Tensor, f: &mut dyn FnMut(&mut Tensor) -> Resu
     if mode::records(AMBIENT) || !ambient_parts(t).is_some_and(|(_, edge)| edge.node.is_leaf()) {
         return Ok(false);
     }
-    let Repr::Tracer(tracer) = &mut t.0 else { return Ok(false) };
-    if let Some(tracer) = Arc::get_mut(tracer)
+    let ReprMut::Tracer(tracer) = t.repr_mut() else { return Ok(false) };
+    if let Some(tracer) = Handle::get_mut(tracer)
         && let Traced::Reverse { primal, .. } = &mut tracer.value
     {
         f(primal)?;
@@ -104,7 +105,7 @@ pub(crate) fn update_leaf(t: &mut Tensor, f: &mut dyn FnMut(&mut Tensor) -> Resu
 
 /// `t` as a constant of the levels that `gone` selects, wherever they occur in it. Batch and capture levels stay.
 pub(crate) fn constant_of(t: &Tensor, gone: &dyn Fn(u64) -> bool) -> Tensor {
-    let Repr::Tracer(tracer) = &t.0 else { return t.clone() };
+    let Repr::Tracer(tracer) = t.repr() else { return t.clone() };
     let level = &tracer.level;
     match &tracer.value {
         Traced::Reverse { primal, edge } => {
@@ -141,14 +142,14 @@ pub(crate) fn constant_of(t: &Tensor, gone: &dyn Fn(u64) -> bool) -> Tensor {
         }
         Traced::Batch { value, dim, .. } => {
             let inner = constant_of(value, gone);
-            if inner.is_same(value) { t.clone() } else { batch::wrap(level, inner, *dim) }
+            if inner.is_same(value) { t.clone() } else { batch::wrap(level, inner, *dim as usize) }
         }
     }
 }
 
 /// `t` as a constant of the ambient level.
 pub(super) fn constant_of_ambient(t: Tensor) -> Tensor {
-    match &t.0 {
+    match t.repr() {
         Repr::Array(_) => t,
         Repr::Tracer(_) => constant_of(&t, &|id| id == AMBIENT),
     }
@@ -161,7 +162,7 @@ pub(super) fn process(op: &OpRef, level: &Arc<Level>, inputs: &[&Tensor]) -> Res
     let mut primals: SmallVec<[&Tensor; 4]> = SmallVec::new();
     let mut edges = Edges::new();
     for t in inputs {
-        match &t.0 {
+        match t.repr() {
             Repr::Tracer(tracer) if tracer.level.id == level.id => match &tracer.value {
                 Traced::Reverse { primal, edge } => {
                     primals.push(primal);
@@ -195,10 +196,10 @@ pub(super) fn process(op: &OpRef, level: &Arc<Level>, inputs: &[&Tensor]) -> Res
     }
     let trace = mode::anomaly().map(|_| Box::new(Trace::new(op, &primals, &edges, &outs)));
     let source = (level.id == AMBIENT).then(|| Source::of(op, &saved, &edges, &primals, &outs));
-    let output_types = (outs.len() > 1).then(|| types(&outs));
+    let output_types = (outs.len() > 1).then(|| Box::new(types(&outs)));
     let call = Call { op: op.clone(), saved, edges, output_types };
     let content = Content::Noted(Box::new(Noted { call, source, extras: OnceLock::new(), trace }));
-    let node = Arc::new(Node { sequence: level.next_sequence(), content });
+    let node = Handle::new(Node { sequence: level.next_sequence(), content });
     for (k, out) in outs.iter_mut().enumerate() {
         if differentiable[k] {
             *out = wrap(level, out.clone(), Edge { node: node.clone(), output: k as u32 });
@@ -219,7 +220,7 @@ impl Source {
             let output = outputs.iter().position(|output| output.is_same(t));
             match (found.next(), output) {
                 (Some(first), None) => {
-                    let way = |k: usize| edges[k].as_ref().map(|e| (Arc::as_ptr(&e.node), e.output));
+                    let way = |k: usize| edges[k].as_ref().map(|e| (Handle::as_ptr(&e.node), e.output));
                     found.all(|k| way(k) == way(first)).then_some(Place::Input(first))
                 }
                 (None, Some(k)) => Some(Place::Output(k)),
@@ -243,7 +244,7 @@ impl Source {
 
 impl Noted {
     /// What was saved, as values of the ambient level, so that the rule's work is recorded. `node` holds `self`.
-    pub(super) fn attached(&self, node: &Arc<Node>) -> Result<Saved> {
+    pub(super) fn attached(&self, node: &Handle<Node>) -> Result<Saved> {
         let Call { op, saved, edges, .. } = &self.call;
         let input = |k: usize, t: &Tensor| match &edges[k] {
             Some(edge) => wrap(ambient(), t.clone(), edge.clone()),

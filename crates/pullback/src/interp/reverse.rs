@@ -9,12 +9,12 @@ use smallvec::SmallVec;
 use super::extras::Extras;
 use super::noted::{self, Noted};
 use super::{Level, Traced, Tracer, bind, mode, walk};
-use crate::array::arc_in_place;
 use crate::function::op::Cotangents;
 use crate::function::op::types;
 use crate::function::{Cotangent, OpRef, Outs, Saved};
-use crate::tensor::Repr;
-use crate::{Result, Tensor, TensorType, error::bail};
+use crate::handle::Handle;
+use crate::tensor::{Repr, TracerHandle};
+use crate::{Error, ErrorKind, Result, Tensor, TensorType};
 
 /// Where each input of a node came from; `None` for constants of the level.
 pub(super) type Edges = SmallVec<[Option<Edge>; 2]>;
@@ -22,12 +22,12 @@ pub(super) type Edges = SmallVec<[Option<Edge>; 2]>;
 /// One output of a node.
 #[derive(Clone)]
 pub(crate) struct Edge {
-    pub(super) node: Arc<Node>,
+    pub(super) node: Handle<Node>,
     pub(super) output: u32,
 }
 
 impl Edge {
-    pub(crate) fn node(&self) -> &Arc<Node> {
+    pub(crate) fn node(&self) -> &Handle<Node> {
         &self.node
     }
 
@@ -67,7 +67,8 @@ pub(super) struct Call {
     pub(super) saved: Saved,
     pub(super) edges: Edges,
     /// The types of the outputs, where there are several and one may receive no cotangent.
-    pub(super) output_types: Option<Box<[TensorType]>>,
+    /// Behind two pointers because it is rare and nodes are many.
+    pub(super) output_types: Option<Box<Box<[TensorType]>>>,
 }
 
 impl Call {
@@ -76,30 +77,36 @@ impl Call {
     pub(super) fn backward_from(&self, saved: &Saved, mut grads: SmallVec<[Cotangent; 1]>) -> Result<Cotangents> {
         if let Some(types) = &self.output_types {
             grads.resize(types.len(), Cotangent::zero());
-            for (grad, ty) in grads.iter_mut().zip(types) {
+            for (grad, ty) in grads.iter_mut().zip(types.iter()) {
                 grad.set_type(ty);
             }
         }
-        let found = with_needs(&self.edges, |needs| self.op.backward(saved, needs, &grads));
-        if let Ok(found) = &found
-            && found.len() != self.edges.len()
+        // One variable, which is the place of the result: a second one would be copied to it.
+        let mut found = with_needs(&self.edges, |needs| self.op.backward(saved, needs, &grads));
+        if let Ok(cotangents) = &found
+            && cotangents.len() != self.edges.len()
         {
-            let (name, expected, got) = (self.op.name(), self.edges.len(), found.len());
-            bail!(Internal, "{name}: backward returned {got} cotangents for {expected} inputs");
+            found = Err(self.wrong_number(cotangents.len()));
         }
         found
+    }
+
+    #[cold]
+    fn wrong_number(&self, got: usize) -> Error {
+        let (name, expected) = (self.op.name(), self.edges.len());
+        Error::new(ErrorKind::Internal, format!("{name}: backward returned {got} cotangents for {expected} inputs"))
     }
 }
 
 /// Takes all edges, and adds the nodes that nobody else holds to `unheld`.
-fn release(edges: &mut Edges, unheld: &mut SmallVec<[Arc<Node>; 8]>) {
+fn release(edges: &mut Edges, unheld: &mut SmallVec<[Handle<Node>; 8]>) {
     for edge in edges.iter_mut() {
         let Some(Edge { node, .. }) = edge.take() else { continue };
-        if Arc::strong_count(&node) == 1 {
+        if Handle::is_sole(&node) {
             unheld.push(node);
-        } else if let Some(node) = Arc::into_inner(node) {
-            // Another thread let go of it just now.
-            unheld.push(Arc::new(node));
+        } else if let Some(node) = Handle::into_inner(node) {
+            // Another thread let go of it just now, or a hook has a weak handle.
+            unheld.push(Handle::new(node));
         }
     }
     edges.clear();
@@ -112,10 +119,10 @@ impl Drop for Call {
             return;
         }
         // Nodes that only this list holds.
-        let mut stack: SmallVec<[Arc<Node>; 8]> = SmallVec::new();
+        let mut stack: SmallVec<[Handle<Node>; 8]> = SmallVec::new();
         release(&mut self.edges, &mut stack);
         while let Some(mut node) = stack.pop() {
-            match Arc::get_mut(&mut node).map(|node| &mut node.content) {
+            match Handle::get_mut(&mut node).map(|node| &mut node.content) {
                 Some(Content::Call(call)) => release(&mut call.edges, &mut stack),
                 Some(Content::Noted(noted)) => release(&mut noted.call.edges, &mut stack),
                 _ => {}
@@ -126,32 +133,35 @@ impl Drop for Call {
 
 /// Wraps `primal` as input number `index` of the transform that opened `level`.
 pub(crate) fn input(level: &Arc<Level>, index: usize, primal: Tensor) -> Tensor {
-    let node = Arc::new(Node { sequence: level.next_sequence(), content: Content::Input(index) });
+    let node = Handle::new(Node { sequence: level.next_sequence(), content: Content::Input(index) });
     wrap(level, primal, Edge { node, output: 0 })
 }
 
 pub(super) fn wrap(level: &Arc<Level>, primal: Tensor, edge: Edge) -> Tensor {
     // SAFETY: every field is initialised.
-    Tensor(Repr::Tracer(unsafe {
-        arc_in_place(|place: *mut Tracer| {
+    let tracer: TracerHandle = unsafe {
+        Handle::in_place(|place: *mut Tracer| {
             (&raw mut (*place).level).write(level.clone());
             (&raw mut (*place).value).write(Traced::Reverse { primal, edge });
         })
-    }))
+    };
+    tracer.into()
 }
 
 /// The value of the level below, and where its gradient goes, if it depends on an input of `level`.
 pub(crate) fn unwrap(level: &Level, t: Tensor) -> (Tensor, Option<Edge>) {
-    match t.0 {
-        Repr::Tracer(tracer) if tracer.level.id == level.id => match Arc::try_unwrap(tracer) {
-            Ok(Tracer { value: Traced::Reverse { primal, edge }, .. }) => (primal, Some(edge)),
-            Ok(_) => unreachable!("a reverse level holds reverse tracers"),
-            Err(shared) => match &shared.value {
-                Traced::Reverse { primal, edge } => (primal.clone(), Some(edge.clone())),
-                _ => unreachable!("a reverse level holds reverse tracers"),
-            },
+    let tracer = match t.into_tracer() {
+        Ok(tracer) if tracer.level.id == level.id => tracer,
+        Ok(tracer) => return (tracer.into(), None),
+        Err(t) => return (t, None),
+    };
+    match Handle::try_unwrap(tracer) {
+        Ok(Tracer { value: Traced::Reverse { primal, edge }, .. }) => (primal, Some(edge)),
+        Ok(_) => unreachable!("a reverse level holds reverse tracers"),
+        Err(shared) => match &shared.value {
+            Traced::Reverse { primal, edge } => (primal.clone(), Some(edge.clone())),
+            _ => unreachable!("a reverse level holds reverse tracers"),
         },
-        repr => (Tensor(repr), None),
     }
 }
 
@@ -170,13 +180,25 @@ pub(super) fn with_needs<R>(edges: &[Option<Edge>], f: impl FnOnce(&[bool]) -> R
     }
 }
 
-/// A new node for a call.
-fn record(level: &Level, op: &OpRef, saved: Saved, edges: Edges, output_types: Option<Box<[TensorType]>>) -> Arc<Node> {
+/// A new node for a call, with what it saved and its edges, which are taken.
+#[inline(always)]
+fn record(
+    level: &Level,
+    op: &OpRef,
+    saved: &mut Saved,
+    edges: &mut Edges,
+    output_types: Option<Box<Box<[TensorType]>>>,
+) -> Handle<Node> {
     // SAFETY: every field is initialised.
     unsafe {
-        arc_in_place(|place: *mut Node| {
+        Handle::in_place(|place: *mut Node| {
             (&raw mut (*place).sequence).write(level.next_sequence());
-            (&raw mut (*place).content).write(Content::Call(Call { op: op.clone(), saved, edges, output_types }));
+            (&raw mut (*place).content).write(Content::Call(Call {
+                op: op.clone(),
+                saved: std::mem::take(saved),
+                edges: std::mem::take(edges),
+                output_types,
+            }));
         })
     }
 }
@@ -191,7 +213,7 @@ pub(super) fn process(op: &OpRef, level: &Arc<Level>, inputs: &[&Tensor]) -> Res
     let mut primals: SmallVec<[&Tensor; 4]> = SmallVec::new();
     let mut edges = Edges::new();
     for t in inputs {
-        match &t.0 {
+        match t.repr() {
             Repr::Tracer(tracer) if tracer.level.id == level.id => match &tracer.value {
                 Traced::Reverse { primal, edge } => {
                     primals.push(primal);
@@ -211,14 +233,18 @@ pub(super) fn process(op: &OpRef, level: &Arc<Level>, inputs: &[&Tensor]) -> Res
     if !op.is_differentiable() {
         return results;
     }
-    let saved = with_needs(&edges, |needs| op.save(needs, &primals, outs))?;
+    let mut saved = with_needs(&edges, |needs| op.save(needs, &primals, outs));
+    let saved = match &mut saved {
+        Ok(saved) => saved,
+        Err(_) => return saved.map(|_| Outs::new()),
+    };
     if outs.len() == 1 {
         // Almost every operation has one output.
         if outs[0].dtype().is_float()
             && saved.non_differentiable.is_empty()
             && let Some(primal) = outs.pop()
         {
-            let node = record(level, op, saved, edges, None);
+            let node = record(level, op, saved, &mut edges, None);
             outs.push(wrap(level, primal, Edge { node, output: 0 }));
         }
         return results;
@@ -228,8 +254,8 @@ pub(super) fn process(op: &OpRef, level: &Arc<Level>, inputs: &[&Tensor]) -> Res
     if !differentiable.contains(&true) {
         return results;
     }
-    let output_types = Some(types(outs));
-    let node = record(level, op, saved, edges, output_types);
+    let output_types = Some(Box::new(types(outs)));
+    let node = record(level, op, saved, &mut edges, output_types);
     for (k, out) in outs.iter_mut().enumerate() {
         if differentiable[k] {
             *out = wrap(level, out.clone(), Edge { node: node.clone(), output: k as u32 });
@@ -240,7 +266,7 @@ pub(super) fn process(op: &OpRef, level: &Arc<Level>, inputs: &[&Tensor]) -> Res
 
 /// A node to be walked, with the cotangents of its outputs that have arrived.
 pub(super) struct Arrival {
-    pub(super) node: Arc<Node>,
+    pub(super) node: Handle<Node>,
     pub(super) grads: SmallVec<[Cotangent; 1]>,
 }
 
@@ -248,7 +274,7 @@ pub(super) struct Arrival {
 /// need; what does not fit is in a map by node number, and older than all of the list.
 #[derive(Default)]
 pub(super) struct Pending {
-    near: SmallVec<[Arrival; Pending::NEAR]>,
+    near: SmallVec<[Arrival; Pending::NEAR + 1]>,
     far: BTreeMap<u64, Arrival>,
 }
 
@@ -270,14 +296,31 @@ impl Pending {
                 Entry::Occupied(mut slot) => slot.get_mut().receive(output, grad),
             };
         }
-        let mut arrival = Arrival::new(node);
-        arrival.receive(output, grad)?;
-        self.near.insert(place.map_or(0, |k| k + 1), arrival);
+        let k = place.map_or(0, |k| k + 1);
+        self.make_room(k, node);
+        self.near[k].receive(output, grad)?;
         if self.near.len() > Pending::NEAR {
             let oldest = self.near.remove(0);
             self.far.insert(oldest.node.sequence, oldest);
         }
         Ok(())
+    }
+
+    /// Inserts a node at position `k` of the list. It is written where it stays: moving what was just written piece by
+    /// piece would have to wait for it.
+    #[inline(always)]
+    fn make_room(&mut self, k: usize, node: Handle<Node>) {
+        let len = self.near.len();
+        assert!(k <= len);
+        self.near.reserve(1);
+        // SAFETY: there is room for one more, the others keep their order, and every field is written.
+        unsafe {
+            let place = self.near.as_mut_ptr().add(k);
+            std::ptr::copy(place, place.add(1), len - k);
+            (&raw mut (*place).node).write(node);
+            (&raw mut (*place).grads).write(SmallVec::new());
+            self.near.set_len(len + 1);
+        }
     }
 
     /// The newest node.
@@ -287,7 +330,7 @@ impl Pending {
 }
 
 impl Arrival {
-    fn new(node: Arc<Node>) -> Arrival {
+    fn new(node: Handle<Node>) -> Arrival {
         Arrival { node, grads: SmallVec::new() }
     }
 
@@ -331,7 +374,7 @@ pub(crate) fn backward(roots: Vec<(Edge, Tensor)>, inputs: usize) -> Result<Vec<
         };
         // Called in one place, so that the results stay where the rule writes them.
         let mut found = call.backward_from(&call.saved, grads);
-        let mut edges = match Arc::get_mut(&mut node) {
+        let mut edges = match Handle::get_mut(&mut node) {
             Some(Node { content: Content::Call(call), .. }) => std::mem::take(&mut call.edges),
             _ => node.content.call().map(|call| call.edges.clone()).unwrap_or_default(),
         };

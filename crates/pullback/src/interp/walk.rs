@@ -2,7 +2,6 @@
 //! and the watch of anomaly mode.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 
 use smallvec::SmallVec;
 
@@ -14,6 +13,7 @@ use super::noted::constant_of_ambient;
 use super::reverse::{Content, Edge, Edges, Node, Pending};
 use crate::error::{Context as _, bail};
 use crate::function::Cotangent;
+use crate::handle::Handle;
 use crate::tensor::Repr;
 use crate::{Result, Tensor, TensorType};
 
@@ -69,15 +69,15 @@ struct Part {
 fn parts_of(roots: &[(Edge, Tensor)], targets: &[Edge]) -> HashMap<*const Node, Part> {
     let mut parts: HashMap<*const Node, Part> = HashMap::new();
     for (k, Edge { node, output }) in targets.iter().enumerate() {
-        parts.entry(Arc::as_ptr(node)).or_default().targets.push((*output, k));
+        parts.entry(Handle::as_ptr(node)).or_default().targets.push((*output, k));
     }
     // Nodes depend on nodes with smaller numbers only.
     let oldest = targets.iter().map(|edge| edge.node.sequence).min().unwrap_or(u64::MAX);
     let mut seen: HashSet<*const Node> = HashSet::new();
     let mut found: Vec<&Node> = Vec::new();
-    let mut stack: Vec<&Arc<Node>> = roots.iter().map(|(edge, _)| &edge.node).collect();
+    let mut stack: Vec<&Handle<Node>> = roots.iter().map(|(edge, _)| &edge.node).collect();
     while let Some(node) = stack.pop() {
-        if node.sequence < oldest || !seen.insert(Arc::as_ptr(node)) {
+        if node.sequence < oldest || !seen.insert(Handle::as_ptr(node)) {
             continue;
         }
         found.push(node);
@@ -88,7 +88,7 @@ fn parts_of(roots: &[(Edge, Tensor)], targets: &[Edge]) -> HashMap<*const Node, 
     found.sort_unstable_by_key(|node| node.sequence);
     for node in found {
         let edges = node.content.call().map(|call| &call.edges[..]).unwrap_or_default();
-        if edges.iter().flatten().any(|edge| parts.contains_key(&Arc::as_ptr(&edge.node))) {
+        if edges.iter().flatten().any(|edge| parts.contains_key(&Handle::as_ptr(&edge.node))) {
             parts.entry(std::ptr::from_ref(node)).or_default().leads = true;
         }
     }
@@ -102,8 +102,8 @@ fn walk(
     create_graph: bool,
     anomaly: Option<Anomaly>,
 ) -> Result<Found> {
-    let part_of = |node: &Arc<Node>| parts.as_ref().and_then(|parts| parts.get(&Arc::as_ptr(node)));
-    let is_wanted = |node: &Arc<Node>| parts.is_none() || part_of(node).is_some();
+    let part_of = |node: &Handle<Node>| parts.as_ref().and_then(|parts| parts.get(&Handle::as_ptr(node)));
+    let is_wanted = |node: &Handle<Node>| parts.is_none() || part_of(node).is_some();
     let mut found = Found { results: vec![None; results], slots: Vec::new(), create_graph };
     let mut watch = anomaly.map(Watch::new);
     let mut pending = Pending::default();
@@ -176,7 +176,7 @@ fn walk(
 }
 
 /// Runs the hooks of one output, in the order in which they were registered.
-fn run_hooks(node: &Arc<Node>, output: u32, grad: &mut Cotangent, create_graph: bool) -> Result<()> {
+fn run_hooks(node: &Handle<Node>, output: u32, grad: &mut Cotangent, create_graph: bool) -> Result<()> {
     let Some(extras) = node.extras() else { return Ok(()) };
     let mut last = 0;
     while let Some((id, run)) = extras.hook_after(last, output) {
@@ -204,7 +204,7 @@ impl Found {
         for (_, grad) in &self.slots {
             check_settled(grad)?;
         }
-        let mut leaves: Vec<Arc<Node>> = Vec::new();
+        let mut leaves: Vec<Handle<Node>> = Vec::new();
         let _scope = Scope::ambient(self.create_graph);
         for (Edge { node, output }, grad) in self.slots {
             let Some(extras) = node.extras_or_new() else { continue };
@@ -229,7 +229,7 @@ impl Found {
 
 /// An error if a transform is working on `grad`, which is about to be kept.
 pub(crate) fn check_settled(grad: &Tensor) -> Result<()> {
-    match &grad.0 {
+    match grad.repr() {
         Repr::Tracer(tracer) if tracer.level.id != AMBIENT => {
             let (ty, kind, id) = (grad.ty(), tracer.level.transform(), tracer.level.id);
             bail!(InTransform, "expected a gradient to keep that no transform is working on, got {ty} of a `{kind}` \

@@ -9,14 +9,14 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::sync::{Arc, Weak};
 
 use smallvec::SmallVec;
 
 use super::{Traced, Tracer, batch, capture, forward, frame, linear, newest, reverse};
 use crate::function::{OpRef, Outs};
+use crate::handle::Handle;
 use crate::random::Key;
-use crate::tensor::Repr;
+use crate::tensor::{Repr, TracerHandle, WeakTracer};
 use crate::{Result, Tensor};
 
 /// What a watch does with values from outside.
@@ -55,19 +55,19 @@ pub(crate) struct Watch<'a> {
 /// Tracers of older levels that were made inside, by address. A weak reference keeps the address from being reused.
 #[derive(Default)]
 struct Own {
-    made: HashMap<*const Tracer, Weak<Tracer>>,
+    made: HashMap<*const Tracer, WeakTracer>,
     /// The number of entries at which those that are gone are removed.
     full: usize,
 }
 
 impl Own {
     /// False if it was there.
-    fn insert(&mut self, tracer: &Arc<Tracer>) -> bool {
+    fn insert(&mut self, tracer: &TracerHandle) -> bool {
         if self.made.len() >= self.full {
-            self.made.retain(|_, tracer| tracer.strong_count() > 0);
+            self.made.retain(|_, tracer| tracer.is_alive());
             self.full = 64 + 2 * self.made.len();
         }
-        self.made.insert(Arc::as_ptr(tracer), Arc::downgrade(tracer)).is_none()
+        self.made.insert(Handle::as_ptr(tracer), Handle::downgrade(tracer)).is_none()
     }
 }
 
@@ -100,11 +100,11 @@ impl<'a> Watch<'a> {
 
     /// What stands for `t`, unless `t` itself does.
     fn replacement(&self, t: &Tensor, op: &str) -> Result<Option<Tensor>> {
-        let Repr::Tracer(tracer) = &t.0 else { return Ok(None) };
+        let Repr::Tracer(tracer) = t.repr() else { return Ok(None) };
         if tracer.level.id >= self.entry {
             return self.rebuilt(tracer, op);
         }
-        let at = Arc::as_ptr(tracer);
+        let at = Handle::as_ptr(tracer);
         if self.own.borrow().made.contains_key(&at) {
             return Ok(None);
         }
@@ -132,7 +132,7 @@ impl<'a> Watch<'a> {
                 self.replacement(value, op)?.map(|value| capture::wrap(level, value, *variable))
             }
             Traced::Batch { value, dim, .. } => {
-                self.replacement(value, op)?.map(|value| batch::wrap(level, value, *dim))
+                self.replacement(value, op)?.map(|value| batch::wrap(level, value, *dim as usize))
             }
             Traced::Forward { primal, tangent } => {
                 match (self.replacement(primal, op)?, self.replacement(tangent, op)?) {
@@ -149,7 +149,7 @@ impl<'a> Watch<'a> {
 
     /// Notes that `t`, and what it holds, was made inside.
     fn own(&self, t: &Tensor) {
-        let Repr::Tracer(tracer) = &t.0 else { return };
+        let Repr::Tracer(tracer) = t.repr() else { return };
         if tracer.level.id < self.entry && !self.own.borrow_mut().insert(tracer) {
             return;
         }

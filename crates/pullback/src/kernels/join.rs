@@ -5,7 +5,7 @@ use super::strided::{Out, output};
 use crate::Result;
 use crate::array::Array;
 use crate::dtype::{Element, dispatch};
-use crate::shape::{Shape, contiguous_strides};
+use crate::shape::{Shape, contiguous_strides, with_dim};
 use crate::tensor::checked_numel;
 
 /// The arrays one after the other along `dim`; they have one dtype and agree in all other dims, and there is one.
@@ -14,17 +14,27 @@ pub(crate) fn cat(parts: &[&Array], dim: usize) -> Result<Array> {
     // What does not fit is refused like any other size that is too large.
     shape[dim] = parts.iter().fold(0, |n, x| usize::saturating_add(n, x.shape()[dim]));
     checked_numel("cat", &shape)?;
-    dispatch!(parts[0].dtype(), "cat", all, T => Ok(joined::<T>(parts, dim, shape)))
+    let strides = contiguous_strides(&shape);
+    dispatch!(parts[0].dtype(), "cat", all, T => Ok(joined::<T>(parts, shape, &strides, &|x| x.shape()[dim] * strides[dim] as usize)))
 }
 
-fn joined<T: Element>(parts: &[&Array], dim: usize, shape: Shape) -> Array {
-    let strides = contiguous_strides(&shape);
+/// The arrays, of one dtype and shape, side by side along a new dimension `dim`; there is one.
+pub(crate) fn stack(parts: &[&Array], dim: usize) -> Result<Array> {
+    let shape = with_dim(parts[0].shape(), dim, parts.len());
+    checked_numel("stack", &shape)?;
+    let mut strides = contiguous_strides(&shape);
+    let step = strides.remove(dim) as usize;
+    dispatch!(parts[0].dtype(), "stack", all, T => Ok(joined::<T>(parts, shape, &strides, &|_| step)))
+}
+
+/// An array of `shape` that the parts cover: each with `strides`, and `step` of it away from the next.
+fn joined<T: Element>(parts: &[&Array], shape: Shape, strides: &[isize], step: &dyn Fn(&Array) -> usize) -> Array {
     let write = |out: Out<T>| {
         let mut start = 0;
         for x in parts {
             // SAFETY: the strides are those of the result, and the part from `start` on has room for `x`.
-            unsafe { copy_into_strided(x, out.at(start * strides[dim] as usize), &strides) };
-            start += x.shape()[dim];
+            unsafe { copy_into_strided(x, out.at(start), strides) };
+            start += step(x);
         }
     };
     // SAFETY: the parts cover the result.

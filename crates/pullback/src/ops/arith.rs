@@ -5,7 +5,7 @@ use super::table::{ErrorSample, Naive, OpInfo, Sample, sample_tensor};
 use crate::array::Array;
 use crate::dtype::{Scalar, dispatch, promote_ranked};
 use crate::kernels::{cast, map};
-use crate::tensor::{Operand, Repr};
+use crate::tensor::{Operand, ReprMut};
 use crate::{DType, Error, ErrorKind, Result, Tensor};
 
 /// A 0-d tensor with the value of a Rust number.
@@ -72,7 +72,7 @@ fn reuse(
     left: impl FnOnce(&mut Array, &Array) -> bool,
     right: impl FnOnce(&Array, &mut Array) -> bool,
 ) -> std::result::Result<Tensor, (Tensor, Tensor)> {
-    if let (Repr::Array(x), Repr::Array(y)) = (&mut a.0, &mut b.0)
+    if let (ReprMut::Array(x), ReprMut::Array(y)) = (a.repr_mut(), b.repr_mut())
         && x.dtype() == y.dtype()
     {
         if crate::shape::broadcasts_to(y.shape(), x.shape()) && left(x, y) {

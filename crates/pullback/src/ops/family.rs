@@ -15,7 +15,7 @@ use crate::function::{Cotangent, OpRef, Outs, Saved, Tangent, VmapInfo};
 use crate::interp::{batch, bind, bind1};
 use crate::kernels::map;
 use crate::kernels::math::Float;
-use crate::shape::Shape;
+use crate::shape::{Shape, same_shape};
 use crate::{Error, ErrorKind, Result, Tensor};
 
 /// The batching rule of an elementwise operation, whose inputs broadcast: the lanes become one more dimension.
@@ -335,12 +335,12 @@ impl<K: Binary> BinaryOp<K> {
 #[inline]
 pub(crate) fn binary<K: Binary>(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     let (Some(x), Some(y)) = (a.array(), b.array()) else {
-        if a.shape() != b.shape() {
+        if !same_shape(a.shape(), b.shape()) {
             broadcast_shape(K::NAME, a, b)?;
         }
         return bind1(&OpRef::Static(BinaryOp::<K>::OP), &[a, b]);
     };
-    if x.shape() == y.shape() {
+    if same_shape(x.shape(), y.shape()) {
         return Ok(K::kernel(x, y, x.shape())?.into());
     }
     Ok(K::kernel(x, y, &broadcast_shape(K::NAME, a, b)?)?.into())
@@ -379,7 +379,7 @@ impl<K: Binary> Op for BinaryOp<K> {
             }
         }
         let (a, b) = (inputs[0].shape(), inputs[1].shape());
-        if a != b {
+        if !same_shape(a, b) {
             saved = saved.with_state(Shapes([a, b, outputs[0].shape()].map(Shape::from_slice)));
         }
         Ok(saved)

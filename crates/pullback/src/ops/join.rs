@@ -5,7 +5,7 @@ use std::fmt;
 use smallvec::{SmallVec, smallvec};
 
 use super::family::apply1;
-use super::shape::{behind, move_dim, slice, zeros};
+use super::shape::{behind, move_dim, select_at, slice, zeros};
 use super::table::{ErrorSample, Naive, Sample, ops, sample_tensor};
 use crate::error::bail;
 use crate::function::op::{Batched, Cotangents, Op, Tangents};
@@ -100,21 +100,88 @@ fn join_parts(parts: &[Tensor], dim: usize) -> Result<Tensor> {
     }
 }
 
+#[derive(Debug)]
+struct Stack {
+    dim: usize,
+}
+
 fn stack_tensors(tensors: &[&Tensor], dim: isize) -> Result<Tensor> {
     let Some(first) = tensors.first() else {
         bail!(Arity, "stack: expected at least one tensor, got none");
     };
+    let mut dtype = first.dtype();
     for (k, t) in tensors.iter().enumerate() {
         if t.shape() != first.shape() {
             bail!(Shape, "stack: tensors must have one shape, got {} and, at position {k}, {}", first.ty(), t.ty());
         }
+        dtype = dtype.promote(t.dtype());
     }
     let dim = resolve_dim("stack", dim, first.rank() + 1, format_args!("the result of stacking {}", first.ty()))?;
-    let dtype = tensors.iter().fold(first.dtype(), |dtype, t| dtype.promote(t.dtype()));
-    let shape = with_dim(first.shape(), dim, 1);
-    let parts: SmallVec<[Tensor; 8]> =
-        tensors.iter().map(|t| t.to_dtype(dtype)?.reshape_to(&shape)).collect::<Result<_>>()?;
-    join_parts(&parts, dim)
+    if tensors.iter().all(|t| t.dtype() == dtype) {
+        return stack_parts(tensors, dim);
+    }
+    let same: SmallVec<[Tensor; 8]> = tensors.iter().map(|t| t.to_dtype(dtype)).collect::<Result<_>>()?;
+    stack_parts(&same.iter().collect::<SmallVec<[&Tensor; 8]>>(), dim)
+}
+
+/// [`stack`] of parts of one type.
+fn stack_parts(parts: &[&Tensor], dim: usize) -> Result<Tensor> {
+    match parts {
+        [one] => one.reshape_to(&with_dim(one.shape(), dim, 1)),
+        _ => apply1(Stack { dim }, parts),
+    }
+}
+
+impl Op for Stack {
+    fn name(&self) -> &str {
+        "stack"
+    }
+    fn parameters(&self) -> Option<&dyn fmt::Debug> {
+        Some(self)
+    }
+    fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
+        let arrays: SmallVec<[_; 8]> = inputs.iter().map(|t| t.concrete()).collect();
+        Ok(smallvec![join::stack(&arrays, self.dim)?.into()])
+    }
+    fn save(&self, _: &[bool], _: &[&Tensor], _: &[Tensor]) -> Result<Saved> {
+        Ok(Saved::default())
+    }
+    fn backward(&self, _: &Saved, needs: &[bool], grads: &[Cotangent]) -> Result<Cotangents> {
+        let part = |(k, &needed): (usize, &bool)| match needed {
+            true => grads[0].map(|g| select_at(g, self.dim, k)),
+            false => Ok(Cotangent::zero()),
+        };
+        needs.iter().enumerate().map(part).collect()
+    }
+    fn jvp(&self, _: &Saved, tangents: &[Tangent]) -> Result<Tangents> {
+        let Some(one) = tangents.iter().find_map(Tangent::as_tensor) else {
+            return Ok(smallvec![Tangent::zero()]);
+        };
+        let zero = zeros(one.shape(), one.dtype())?;
+        let parts: SmallVec<[&Tensor; 8]> = tangents.iter().map(|t| t.as_tensor().unwrap_or(&zero)).collect();
+        Ok(smallvec![stack_parts(&parts, self.dim)?.into()])
+    }
+    fn vmap(&self, info: &VmapInfo, dims: &[Option<usize>], inputs: &[&Tensor]) -> Result<Batched> {
+        let (parts, lane) = with_common_lane(info, dims, inputs)?;
+        // The new dimension comes before that of the lanes or behind it.
+        let (dim, out_lane) = if self.dim < lane { (self.dim, lane + 1) } else { (self.dim + 1, lane) };
+        let outs = bind(&OpRef::new(Stack { dim }), &parts.iter().collect::<SmallVec<[&Tensor; 8]>>())?;
+        Ok((outs, smallvec![Some(out_lane)]))
+    }
+}
+
+/// All parts with their lanes where those of the first batched part lie.
+fn with_common_lane(
+    info: &VmapInfo,
+    dims: &[Option<usize>],
+    parts: &[&Tensor],
+) -> Result<(SmallVec<[Tensor; 8]>, usize)> {
+    let lane = dims.iter().find_map(|d| *d).unwrap_or(0);
+    let moved = parts.iter().zip(dims).map(|(t, d)| match d {
+        Some(d) => move_dim(t, *d, lane),
+        None => move_dim(&batch::materialize(t, None, info.batch_size)?, 0, lane),
+    });
+    Ok((moved.collect::<Result<_>>()?, lane))
 }
 
 impl Op for Cat {
@@ -158,16 +225,7 @@ impl Op for Cat {
         Ok(smallvec![join_parts(&parts, self.dim)?.into()])
     }
     fn vmap(&self, info: &VmapInfo, dims: &[Option<usize>], inputs: &[&Tensor]) -> Result<Batched> {
-        // Lanes stay where those of the first batched part lie.
-        let lane = dims.iter().find_map(|d| *d).unwrap_or(0);
-        let parts: SmallVec<[Tensor; 8]> = inputs
-            .iter()
-            .zip(dims)
-            .map(|(t, d)| match d {
-                Some(d) => move_dim(t, *d, lane),
-                None => move_dim(&batch::materialize(t, None, info.batch_size)?, 0, lane),
-            })
-            .collect::<Result<_>>()?;
+        let (parts, lane) = with_common_lane(info, dims, inputs)?;
         let op = OpRef::new(Cat { dim: behind(self.dim, lane) });
         let outs = bind(&op, &parts.iter().collect::<SmallVec<[&Tensor; 8]>>())?;
         Ok((outs, smallvec![Some(lane)]))

@@ -58,7 +58,7 @@ impl fmt::Debug for Tensor {
 }
 
 fn write_tensor(out: &mut String, t: &Tensor, precision: usize) {
-    let tracer = match &t.0 {
+    let tracer = match t.repr() {
         Repr::Array(array) => return write_array(out, array, precision),
         Repr::Tracer(tracer) => tracer,
     };
@@ -82,7 +82,7 @@ fn write_tensor(out: &mut String, t: &Tensor, precision: usize) {
             write_tensor(out, tangent, precision);
         }
         Traced::Batch { value, dim, .. } => {
-            put(out, format_args!("dim {dim} of {}, ", value.shape()[*dim]));
+            put(out, format_args!("dim {dim} of {}, ", value.shape()[*dim as usize]));
             write_tensor(out, value, precision);
         }
     }

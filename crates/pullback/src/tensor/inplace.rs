@@ -2,16 +2,16 @@
 //! old value where nobody else holds it.
 
 use std::ops::{AddAssign, DivAssign, MulAssign, SubAssign};
-use std::sync::Arc;
 
 use smallvec::SmallVec;
 
 use super::index::{Indices, Part};
 use super::operators::{Operand, fail};
-use super::{Repr, Tensor};
+use super::{Repr, ReprMut, Tensor};
 use crate::array::Cut;
 use crate::dtype::promote_ranked;
 use crate::error::bail;
+use crate::handle::Handle;
 use crate::interp::noted::{ambient_parts, update_leaf};
 use crate::interp::{Traced, batch, check_usable, forward};
 use crate::kernels::region::replace_in_place;
@@ -69,21 +69,21 @@ fn set_part(x: &mut Tensor, value: &Tensor, cuts: &Cuts) -> Result<()> {
 /// A batched value and a value with a tangent are changed inside their tracer. A value of a level that writes down what
 /// happens never is.
 fn set_in_place(x: &mut Tensor, value: &Tensor, cuts: &Cuts) -> Result<bool> {
-    let tracer = match &mut x.0 {
-        Repr::Array(array) => {
+    let tracer = match x.repr_mut() {
+        ReprMut::Array(array) => {
             return Ok(value.array().is_some_and(|value| replace_in_place(array, value, cuts)));
         }
-        Repr::Tracer(tracer) => tracer,
+        ReprMut::Tracer(tracer) => tracer,
     };
     check_usable(tracer, "set_")?;
-    if let Repr::Tracer(v) = &value.0 {
+    if let Repr::Tracer(v) = value.repr() {
         check_usable(v, "set_")?;
         if v.level.id > tracer.level.id {
             return Ok(false);
         }
     }
     let level = tracer.level.clone();
-    let Some(tracer) = Arc::get_mut(tracer) else { return Ok(false) };
+    let Some(tracer) = Handle::get_mut(tracer) else { return Ok(false) };
     match &mut tracer.value {
         Traced::Reverse { .. } | Traced::Linear { .. } | Traced::Capture { .. } => return Ok(false),
         Traced::Forward { primal, tangent } => {
@@ -96,9 +96,10 @@ fn set_in_place(x: &mut Tensor, value: &Tensor, cuts: &Cuts) -> Result<bool> {
             set_part(primal, &value, cuts)?;
         }
         Traced::Batch { value: lanes, dim, .. } => {
-            let size = lanes.shape()[*dim];
+            let lane = *dim as usize;
+            let size = lanes.shape()[lane];
             // Where the lanes lie in the part.
-            let place = cuts[..*dim].iter().filter(|c| c.keep).count();
+            let place = cuts[..lane].iter().filter(|c| c.keep).count();
             let value = match batch::unwrap(&level, value) {
                 (value, Some(dim)) => move_dim(&value, dim, place)?,
                 (value, None) => {
@@ -106,7 +107,7 @@ fn set_in_place(x: &mut Tensor, value: &Tensor, cuts: &Cuts) -> Result<bool> {
                 }
             };
             let mut cuts = cuts.clone();
-            cuts.insert(*dim, Cut::all(size));
+            cuts.insert(lane, Cut::all(size));
             set_part(lanes, &value, &cuts)?;
         }
     }
@@ -232,7 +233,7 @@ mod tests {
 
     /// The address of the value inside the tracers.
     fn inner_address(x: &Tensor) -> usize {
-        match &x.0 {
+        match x.repr() {
             Repr::Array(_) => address(x),
             Repr::Tracer(tracer) => match &tracer.value {
                 Traced::Reverse { primal, .. } | Traced::Forward { primal, .. } | Traced::Linear { primal, .. } => {

@@ -7,10 +7,12 @@ mod inplace;
 mod operators;
 mod read;
 
-use std::sync::Arc;
+use std::mem::ManuallyDrop;
+use std::ptr::NonNull;
 
 use crate::DType;
 use crate::array::Array;
+use crate::handle::{Handle, Weak};
 use crate::interp::{Traced, Tracer};
 use crate::shape::TensorType;
 
@@ -37,47 +39,170 @@ pub use operators::Operand;
 /// assert_eq!(b.ty().to_string(), "f32[2,2]");
 /// # Ok::<(), pullback::Error>(())
 /// ```
-#[derive(Clone)]
-pub struct Tensor(pub(crate) Repr);
+#[repr(transparent)]
+pub struct Tensor {
+    /// A handle of an array or of a tracer, which its mark tells apart. One word is passed in a register, where a larger
+    /// value goes through memory at every call.
+    handle: NonNull<u8>,
+}
 
-#[derive(Clone)]
-pub(crate) enum Repr {
+const _: () = assert!(size_of::<Option<Tensor>>() == 8 && size_of::<Array>() == 8 && size_of::<TracerHandle>() == 8);
+
+/// The mark of the handles of tracers.
+const TRACER: usize = 1;
+
+/// A handle of a tracer.
+pub(crate) type TracerHandle = Handle<Tracer, TRACER>;
+
+/// A handle of a tracer that does not keep it alive.
+pub(crate) type WeakTracer = Weak<Tracer, TRACER>;
+
+/// What a tensor is.
+#[derive(Clone, Copy)]
+pub(crate) enum Repr<'a> {
+    Array(&'a Array),
+    Tracer(&'a TracerHandle),
+}
+
+/// [`Repr`], to be changed.
+pub(crate) enum ReprMut<'a> {
+    Array(&'a mut Array),
+    Tracer(&'a mut TracerHandle),
+}
+
+/// [`Repr`], taken from the tensor.
+enum Owned {
     Array(Array),
-    Tracer(Arc<Tracer>),
+    Tracer(TracerHandle),
+}
+
+impl Tensor {
+    #[inline(always)]
+    fn is_tracer(&self) -> bool {
+        self.handle.addr().get() & TRACER != 0
+    }
+
+    #[inline(always)]
+    pub(crate) fn repr(&self) -> Repr<'_> {
+        let handle = &raw const self.handle;
+        // SAFETY: handles of both kinds are no more than the address, and the mark says which this is.
+        unsafe {
+            match self.is_tracer() {
+                true => Repr::Tracer(&*handle.cast::<TracerHandle>()),
+                false => Repr::Array(&*handle.cast::<Array>()),
+            }
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn repr_mut(&mut self) -> ReprMut<'_> {
+        let handle = &raw mut self.handle;
+        // SAFETY: as in `repr`. A handle that is put in the place of this one has the same mark.
+        unsafe {
+            match self.is_tracer() {
+                true => ReprMut::Tracer(&mut *handle.cast::<TracerHandle>()),
+                false => ReprMut::Array(&mut *handle.cast::<Array>()),
+            }
+        }
+    }
+
+    /// # Safety
+    /// The tensor must not be used or dropped afterwards.
+    #[inline(always)]
+    unsafe fn take(&mut self) -> Owned {
+        // SAFETY: the address comes from a handle of the kind that the mark says, and the caller's promise.
+        unsafe {
+            match self.is_tracer() {
+                true => Owned::Tracer(Handle::from_raw(self.handle)),
+                false => Owned::Array(Array(Handle::from_raw(self.handle))),
+            }
+        }
+    }
+
+    /// The tracer that this tensor is, or the tensor.
+    #[inline(always)]
+    pub(crate) fn into_tracer(self) -> Result<TracerHandle, Tensor> {
+        // SAFETY: the tensor is not used again.
+        match unsafe { ManuallyDrop::new(self).take() } {
+            Owned::Tracer(tracer) => Ok(tracer),
+            Owned::Array(array) => Err(array.into()),
+        }
+    }
+}
+
+// SAFETY: a tensor is one of two handles, and both may be sent to other threads.
+unsafe impl Send for Tensor {}
+// SAFETY: as above.
+unsafe impl Sync for Tensor {}
+const _: fn() = || {
+    fn is_shared<T: Send + Sync>() {}
+    is_shared::<Array>();
+    is_shared::<TracerHandle>();
+};
+
+impl Clone for Tensor {
+    #[inline]
+    fn clone(&self) -> Tensor {
+        match self.repr() {
+            Repr::Array(array) => array.clone().into(),
+            Repr::Tracer(tracer) => tracer.clone().into(),
+        }
+    }
+}
+
+impl Drop for Tensor {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: this is the last use.
+        drop(unsafe { self.take() });
+    }
 }
 
 impl From<Array> for Tensor {
-    #[inline]
+    #[inline(always)]
     fn from(array: Array) -> Tensor {
-        Tensor(Repr::Array(array))
+        Tensor { handle: Handle::into_raw(array.0) }
+    }
+}
+
+impl From<TracerHandle> for Tensor {
+    #[inline(always)]
+    fn from(tracer: TracerHandle) -> Tensor {
+        Tensor { handle: Handle::into_raw(tracer) }
+    }
+}
+
+impl From<Tracer> for Tensor {
+    fn from(tracer: Tracer) -> Tensor {
+        TracerHandle::new(tracer).into()
     }
 }
 
 impl Tensor {
     /// The sizes of the dimensions. Inside a transform, without batch dims.
+    #[inline]
     pub fn shape(&self) -> &[usize] {
-        match &self.0 {
-            Repr::Array(array) => array.shape(),
-            Repr::Tracer(tracer) => match &tracer.value {
-                Traced::Reverse { primal, .. } | Traced::Forward { primal, .. } | Traced::Linear { primal, .. } => {
-                    primal.shape()
-                }
-                Traced::Capture { value, .. } => value.shape(),
-                Traced::Batch { shape, .. } => shape,
-            },
+        let mut t = self;
+        loop {
+            match t.repr() {
+                Repr::Array(array) => return array.shape(),
+                Repr::Tracer(tracer) => match &tracer.value {
+                    Traced::Batch { shape, .. } => return shape,
+                    other => t = other.inner(),
+                },
+            }
         }
     }
 
     /// The type of the elements.
+    #[inline]
     pub fn dtype(&self) -> DType {
-        match &self.0 {
-            Repr::Array(array) => array.dtype(),
-            Repr::Tracer(tracer) => match &tracer.value {
-                Traced::Reverse { primal, .. } | Traced::Forward { primal, .. } | Traced::Linear { primal, .. } => {
-                    primal.dtype()
-                }
-                Traced::Capture { value, .. } | Traced::Batch { value, .. } => value.dtype(),
-            },
+        let mut t = self;
+        loop {
+            match t.repr() {
+                Repr::Array(array) => return array.dtype(),
+                Repr::Tracer(tracer) => t = tracer.value.inner(),
+            }
         }
     }
 
@@ -99,7 +224,7 @@ impl Tensor {
     /// The tensor itself, as the result of an operation that has nothing to do here. It is refused where `op` would
     /// refuse it if there was something to do.
     pub(crate) fn unchanged(&self, op: &str) -> crate::Result<Tensor> {
-        if let Repr::Tracer(tracer) = &self.0 {
+        if let Repr::Tracer(tracer) = self.repr() {
             crate::interp::check_usable(tracer, op)?;
         }
         Ok(self.clone())
@@ -107,7 +232,7 @@ impl Tensor {
 
     /// The concrete array, if no transform is working on this tensor.
     pub(crate) fn array(&self) -> Option<&Array> {
-        match &self.0 {
+        match self.repr() {
             Repr::Array(array) => Some(array),
             Repr::Tracer(_) => None,
         }
@@ -115,18 +240,18 @@ impl Tensor {
 
     /// True for two handles of one value.
     pub(crate) fn is_same(&self, other: &Tensor) -> bool {
-        match (&self.0, &other.0) {
+        match (self.repr(), other.repr()) {
             (Repr::Array(a), Repr::Array(b)) => a.is_same(b),
-            (Repr::Tracer(a), Repr::Tracer(b)) => Arc::ptr_eq(a, b),
+            (Repr::Tracer(a), Repr::Tracer(b)) => Handle::ptr_eq(a, b),
             _ => false,
         }
     }
 
     /// A number that no other value has while this one is held.
     pub(crate) fn address(&self) -> usize {
-        match &self.0 {
+        match self.repr() {
             Repr::Array(array) => array.address(),
-            Repr::Tracer(tracer) => Arc::as_ptr(tracer) as usize,
+            Repr::Tracer(tracer) => Handle::as_ptr(tracer) as usize,
         }
     }
 

@@ -31,7 +31,7 @@ impl Tensor {
         }
         let mut t = self;
         loop {
-            match &t.0 {
+            match t.repr() {
                 Repr::Array(array) => return Ok(array),
                 Repr::Tracer(tracer) => {
                     check_data_access(tracer, op)?;

@@ -312,7 +312,7 @@ fn differ(a: &Tensor, b: &Tensor) -> bool {
 
 /// The data of a value that no outer `vmap` works on.
 fn seen(t: &Tensor) -> Option<&Array> {
-    match &t.0 {
+    match t.repr() {
         Repr::Array(array) => Some(array),
         Repr::Tracer(tracer) => seen(tracer.primal()?),
     }

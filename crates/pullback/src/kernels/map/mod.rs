@@ -16,7 +16,7 @@ use super::simd::{vectorize, vectorize_floats};
 use super::threads::{SendPtr, split};
 use crate::array::Array;
 use crate::dtype::Element;
-use crate::shape::{Shape, Strides, numel};
+use crate::shape::{Shape, Strides, numel, same_shape};
 
 /// A guess at the time of a loop over `n` elements, in ns: between that of a sum of two numbers and that of a tangent.
 const fn estimate(n: usize) -> usize {
@@ -296,16 +296,10 @@ fn block_len(p: usize, q: usize) -> Option<usize> {
     (common <= BLOCK).then(|| BLOCK / common * common)
 }
 
-/// Equality of short lists, without the call that comparing slices makes.
-#[inline(always)]
-fn same(a: &[usize], b: &[usize]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x == y)
-}
-
 /// Whether `x` has the elements of `shape`, `n` of them, in a row.
 #[inline(always)]
 fn whole(x: &Array, shape: &[usize], n: usize) -> bool {
-    x.is_contiguous() && x.numel() == n && (n == 1 || same(x.shape(), shape))
+    x.is_contiguous() && x.numel() == n && (n == 1 || same_shape(x.shape(), shape))
 }
 
 /// `f` of corresponding elements of `a` and `b`, which both broadcast to `shape`.

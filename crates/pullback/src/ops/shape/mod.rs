@@ -10,7 +10,7 @@ mod view;
 
 pub(crate) use reorder::move_dim;
 pub(crate) use repeat::{broadcast_to, zeros};
-pub(crate) use slice::slice;
+pub(crate) use slice::{select_at, slice};
 pub(super) use view::{Placed, View, ViewOp};
 
 /// The place of dim `dim` of one lane in a tensor whose lanes lie along `lane`.

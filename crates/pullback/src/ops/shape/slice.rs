@@ -148,6 +148,11 @@ fn resolve_index(op: &str, index: isize, size: usize, dim: usize, what: &Tensor)
 fn select(x: &Tensor, dim: isize, index: isize) -> Result<Tensor> {
     let dim = resolve_dim("select", dim, x.rank(), x.ty())?;
     let index = resolve_index("select", index, x.shape()[dim], dim, x)?;
+    select_at(x, dim, index)
+}
+
+/// The slice at `index` along `dim`, without that dimension; both are in range.
+pub(crate) fn select_at(x: &Tensor, dim: usize, index: usize) -> Result<Tensor> {
     linear(ViewOp(Select { dim, index }), x)
 }
 

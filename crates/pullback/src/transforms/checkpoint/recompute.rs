@@ -6,19 +6,20 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, OnceLock};
 
 use crate::error::{Context as _, bail};
 use crate::function::op::{Batched, Cotangents, Op, Tangents, types};
 use crate::function::vmapped::generated;
 use crate::function::{Cotangent, OpRef, Outs, Saved, Tangent, VmapInfo};
+use crate::handle::Handle;
 use crate::interp::level::{Only, OpenLevel, active_batches, next_id};
 use crate::interp::watch::{Outside, Watch, made_here, resolve};
 use crate::interp::{
     Level, LevelKind, Traced, Tracer, batch, bind, capture, check_alive, check_usable, forward, is_recorded, reverse,
 };
 use crate::random::Key;
-use crate::tensor::Repr;
+use crate::tensor::{Repr, WeakTracer};
 use crate::{Result, Tensor, TensorType};
 
 /// A function on slices of tensors.
@@ -31,7 +32,7 @@ struct Recompute(Arc<Call>);
 struct Call {
     body: Body,
     arguments: usize,
-    captured: Vec<Weak<Tracer>>,
+    captured: Vec<WeakTracer>,
     outputs: Box<[TensorType]>,
     keys: Vec<Key>,
     /// The batch levels that the first run could draw random numbers at.
@@ -80,7 +81,7 @@ fn settled(watch: &Watch<'_>, body: &Body, inputs: &[Tensor]) -> Result<Vec<Tens
 
 /// True if a level is differentiating `t`.
 fn has_derivative(t: &Tensor) -> bool {
-    let Repr::Tracer(tracer) = &t.0 else { return false };
+    let Repr::Tracer(tracer) = t.repr() else { return false };
     match &tracer.value {
         Traced::Reverse { .. } | Traced::Forward { .. } | Traced::Linear { .. } => true,
         Traced::Capture { value, .. } | Traced::Batch { value, .. } => has_derivative(value),
@@ -89,7 +90,7 @@ fn has_derivative(t: &Tensor) -> bool {
 
 /// The value that `t` has for levels that differentiate nothing: its lanes stay.
 fn without_derivatives(t: &Tensor, op: &str) -> Result<Tensor> {
-    let Repr::Tracer(tracer) = &t.0 else { return Ok(t.clone()) };
+    let Repr::Tracer(tracer) = t.repr() else { return Ok(t.clone()) };
     check_usable(tracer, op)?;
     if !has_derivative(t) {
         return Ok(t.clone());
@@ -101,25 +102,27 @@ fn without_derivatives(t: &Tensor, op: &str) -> Result<Tensor> {
         Traced::Capture { value, variable } => {
             Ok(capture::wrap(&tracer.level, without_derivatives(value, op)?, *variable))
         }
-        Traced::Batch { value, dim, .. } => Ok(batch::wrap(&tracer.level, without_derivatives(value, op)?, *dim)),
+        Traced::Batch { value, dim, .. } => {
+            Ok(batch::wrap(&tracer.level, without_derivatives(value, op)?, *dim as usize))
+        }
     }
 }
 
 /// Collects what the function captures, and the keys that it takes from generators.
 #[derive(Default)]
 struct FirstRun {
-    captured: RefCell<Vec<(Weak<Tracer>, Tensor)>>,
+    captured: RefCell<Vec<(WeakTracer, Tensor)>>,
     keys: RefCell<Vec<Key>>,
 }
 
 impl Outside for FirstRun {
     fn stand_in(&self, t: &Tensor, op: &str) -> Result<Tensor> {
-        let Repr::Tracer(tracer) = &t.0 else { return Ok(t.clone()) };
+        let Repr::Tracer(tracer) = t.repr() else { return Ok(t.clone()) };
         check_usable(tracer, op)?;
         let resolved = resolve(t, op)?;
         let plain = without_derivatives(&resolved, op)?;
         made_here(&plain);
-        self.captured.borrow_mut().push((Arc::downgrade(tracer), resolved));
+        self.captured.borrow_mut().push((Handle::downgrade(tracer), resolved));
         Ok(plain)
     }
 
@@ -145,7 +148,7 @@ impl Again<'_> {
 
 impl Outside for Again<'_> {
     fn stand_in(&self, t: &Tensor, op: &str) -> Result<Tensor> {
-        let Repr::Tracer(tracer) = &t.0 else { return Ok(t.clone()) };
+        let Repr::Tracer(tracer) = t.repr() else { return Ok(t.clone()) };
         match self.position(tracer).and_then(|k| self.captured.get(k)) {
             Some(known) => Ok(known.clone()),
             None => bail!(Rule, "`{op}` got a value of a `{}` ({}) that the function did not use in its first run",

@@ -53,7 +53,7 @@ impl Choice {
         let mut levels: SmallVec<[(u64, usize); 2]> = SmallVec::new();
         let mut t = &pred;
         let array = loop {
-            let tracer = match &t.0 {
+            let tracer = match t.repr() {
                 Repr::Array(array) => break contiguous(array),
                 Repr::Tracer(tracer) => tracer,
             };
@@ -68,7 +68,7 @@ impl Choice {
                     value
                 }
                 Traced::Batch { value, dim, .. } => {
-                    levels.push((tracer.level.id, *dim));
+                    levels.push((tracer.level.id, *dim as usize));
                     value
                 }
             };
@@ -140,7 +140,7 @@ impl Outside for SafeLanes<'_> {
         if !self.depends(&t) {
             return Ok(t);
         }
-        if let Repr::Tracer(tracer) = &t.0 {
+        if let Repr::Tracer(tracer) = t.repr() {
             check_usable(tracer, op)?;
         }
         self.takes.where_(&t, &self.value_of_example(&t)?)
@@ -150,7 +150,7 @@ impl Outside for SafeLanes<'_> {
 impl SafeLanes<'_> {
     /// True if `t` may differ between lanes that answer differently.
     fn depends(&self, t: &Tensor) -> bool {
-        let Repr::Tracer(tracer) = &t.0 else { return false };
+        let Repr::Tracer(tracer) = t.repr() else { return false };
         match &tracer.value {
             Traced::Reverse { primal, .. } | Traced::Linear { primal, .. } => self.depends(primal),
             Traced::Capture { value, .. } => self.depends(value),
@@ -165,7 +165,7 @@ impl SafeLanes<'_> {
 
     /// The value of the lane that takes the branch, without derivatives. Lanes of other levels stay.
     fn value_of_example(&self, t: &Tensor) -> Result<Tensor> {
-        let Repr::Tracer(tracer) = &t.0 else { return Ok(t.clone()) };
+        let Repr::Tracer(tracer) = t.repr() else { return Ok(t.clone()) };
         match &tracer.value {
             Traced::Reverse { primal, .. } | Traced::Forward { primal, .. } | Traced::Linear { primal, .. } => {
                 self.value_of_example(primal)
@@ -183,7 +183,7 @@ impl SafeLanes<'_> {
                 match self.index(tracer.level.id) {
                     Some(index) => value.select(*dim as isize, index as isize),
                     None => {
-                        let lanes = batch::wrap(&tracer.level, value, *dim);
+                        let lanes = batch::wrap(&tracer.level, value, *dim as usize);
                         made_here(&lanes);
                         Ok(lanes)
                     }
