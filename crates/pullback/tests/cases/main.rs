@@ -9,6 +9,7 @@ mod hostile;
 mod hostile_functions;
 mod hostile_values;
 mod inplace;
+mod linear_algebra;
 mod memory;
 mod models;
 mod programs;

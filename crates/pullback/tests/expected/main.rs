@@ -1,5 +1,5 @@
-//! Values and derivatives of every operation against those that other programs computed: PyTorch (`torch.txt`) and mpmath
-//! (`mpmath.txt`). `scripts/expected` writes both files and says what is in a line.
+//! Values and derivatives of every operation against those that other programs computed: PyTorch (`torch.txt`, and `linalg.txt` for linear
+//! algebra) and mpmath (`mpmath.txt`). `scripts/expected` writes all files and says what is in a line.
 
 mod call;
 mod read;
@@ -11,6 +11,7 @@ use pullback::{DType, Result, Tensor, jvp, vjp};
 use read::{Case, read};
 
 const TORCH: &str = include_str!("torch.txt");
+const LINALG: &str = include_str!("linalg.txt");
 const MPMATH: &str = include_str!("mpmath.txt");
 
 /// The elements of cotangents and tangents, in turn; see `pattern`.
@@ -93,6 +94,12 @@ fn values_and_derivatives_are_those_of_torch() {
     assert!(failures.is_empty(), "{} cases differ:\n{}", failures.len(), failures.join("\n"));
 }
 
+#[test]
+fn linear_algebra_is_that_of_torch_and_mpmath() {
+    let failures: Vec<String> = read(LINALG).iter().filter_map(outcome).collect();
+    assert!(failures.is_empty(), "{} cases differ:\n{}", failures.len(), failures.join("\n"));
+}
+
 /// How many numbers lie between two of a dtype, up to the sign of zero.
 fn ulps(got: f64, want: f64, dtype: DType) -> f64 {
     if got == want || got.is_nan() && want.is_nan() {
@@ -136,7 +143,7 @@ fn values_are_within_four_ulps_of_mpmath() {
 /// Prints the operations that still lack a second opinion.
 #[test]
 fn almost_every_operation_has_a_line() {
-    let (cases, all) = (read(TORCH), operations().count());
+    let (cases, all) = ([TORCH, LINALG].map(read).concat(), operations().count());
     let missing: Vec<&str> =
         operations().map(|op| op.name).filter(|name| !cases.iter().any(|c| c.op == *name)).collect();
     println!("{} of {all} operations have no case in scripts/expected: {missing:?}", missing.len());

@@ -53,6 +53,9 @@ fn norm<T: Scalar>(n: usize, a: &[T]) -> f64 {
 }
 
 fn one<T: Scalar>(n: usize, a: &[T], out: &mut [T]) {
+    if n == 0 {
+        return;
+    }
     let size = norm(n, a);
     if !size.is_finite() {
         return out.fill(T::NAN);

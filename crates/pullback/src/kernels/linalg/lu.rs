@@ -107,6 +107,20 @@ fn narrow<T: Scalar>(m: usize, from: usize, to: usize, row: usize, a: &mut [T], 
     }
 }
 
+/// The factors of one square matrix in its place, and the order of its rows.
+pub(crate) fn factor_one(n: usize, a: &mut [f64]) -> Vec<i64> {
+    let mut order: Vec<i64> = (0..n as i64).collect();
+    eliminate(n, n, n, a, &mut order);
+    order
+}
+
+/// The solution of one system from the factors of its matrix, in the place of the right-hand side, whose elements are in the
+/// order of the rows.
+pub(crate) fn solve_one(n: usize, factors: &[f64], x: &mut [f64]) {
+    in_place(n, factors, Triangle { upper: false, transposed: false, unit: true }, 1, x);
+    in_place(n, factors, Triangle { upper: true, transposed: false, unit: false }, 1, x);
+}
+
 /// The solutions of `a x = b`, or of the transposed system, from the factors of `a`.
 pub(crate) fn solve<T: Scalar>(factors: &Array, order: &Array, b: &Array, transposed: bool) -> Array {
     let (factors, order, b) = (contiguous(factors), contiguous(order), contiguous(b));
@@ -144,8 +158,8 @@ pub(crate) fn solve<T: Scalar>(factors: &Array, order: &Array, b: &Array, transp
 }
 
 /// Stops at the first matrix that is singular to working precision: one with a pivot that is nothing but rounding error,
-/// in whatever units its rows and columns are. Matrices that are not finite are left alone.
-pub(crate) fn check_regular<T: Scalar>(a: &Array, factors: &Array, order: &Array) -> Result<(), Stop> {
+/// in whatever units its columns are, and its rows unless they have one `unit`. Matrices that are not finite are left alone.
+pub(crate) fn check_regular<T: Scalar>(a: &Array, factors: &Array, order: &Array, unit: bool) -> Result<(), Stop> {
     let (a, factors, order) = (contiguous(a), contiguous(factors), contiguous(order));
     let n = a.shape()[a.rank() - 1];
     let (a, factors) = (a.as_slice::<T>().unwrap_or_default(), factors.as_slice::<T>().unwrap_or_default());
@@ -156,11 +170,11 @@ pub(crate) fn check_regular<T: Scalar>(a: &Array, factors: &Array, order: &Array
         if !a.iter().all(|v| v.is_finite()) {
             continue;
         }
-        let tiny = T::from_f64((n as f64).sqrt()) * T::EPSILON;
+        let tiny = T::from_f64((n as f64).sqrt() * if unit { 64.0 } else { 1.0 }) * T::EPSILON;
         columns.fill(T::ZERO);
         for (row, scale) in a.chunks_exact(n).zip(&mut rows) {
             let largest = row.iter().fold(T::ZERO, |m, v| if v.abs() > m { v.abs() } else { m });
-            *scale = if largest > T::ZERO { largest } else { T::ONE };
+            *scale = if largest > T::ZERO && !unit { largest } else { T::ONE };
             for (v, column) in row.iter().zip(&mut columns) {
                 let size = v.abs() / *scale;
                 if size > *column {

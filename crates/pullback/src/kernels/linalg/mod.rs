@@ -102,7 +102,7 @@ impl<'a, T: Element> Stack<'a, T> {
 }
 
 /// Where element `k` of a shape lies in one that broadcasts to it.
-fn element_of(own: &[usize], whole: &[usize], mut k: usize) -> usize {
+pub(crate) fn element_of(own: &[usize], whole: &[usize], mut k: usize) -> usize {
     let (mut place, mut stride) = (0, 1);
     for (d, &size) in whole.iter().enumerate().rev() {
         let Some(&own) = (d + own.len()).checked_sub(whole.len()).and_then(|d| own.get(d)) else { break };

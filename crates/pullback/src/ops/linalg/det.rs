@@ -157,7 +157,7 @@ impl Adjugate {
         let shape: Shape = a.shape()[..a.rank() - 2].iter().copied().chain([k, k]).collect();
         let corner = broadcast_to(&Tensor::zeros(&[], a.dtype())?, &shape)?;
         let whole = cat(&[&cat(&[a, &right], -1)?, &cat(&[&below, &corner], -1)?], -2)?;
-        let inverse = apply1(Inverse { of: "det" }, &[&whole]).map_err(|e| {
+        let inverse = apply1(Inverse::of("det"), &[&whole]).map_err(|e| {
             if e.kind() != ErrorKind::Value {
                 return e;
             }
@@ -269,12 +269,12 @@ impl MatrixOp for SignLog {
     }
 
     fn tangents(&self, saved: &[Tensor], t: &[Tangent]) -> Result<Tangents> {
-        let tangent = t[0].map(|t| inner(&flipped(&apply1(Inverse { of: "slogdet" }, &[&saved[0]])?)?, t))?;
+        let tangent = t[0].map(|t| inner(&flipped(&apply1(Inverse::of("slogdet"), &[&saved[0]])?)?, t))?;
         Ok([Tangent::zero(), tangent].into_iter().collect())
     }
 
     fn cotangents(&self, saved: &[Tensor], _: &[bool], g: &[Cotangent]) -> Result<Cotangents> {
-        let inverse = || flipped(&apply1(Inverse { of: "slogdet" }, &[&saved[0]])?);
+        let inverse = || flipped(&apply1(Inverse::of("slogdet"), &[&saved[0]])?);
         Ok(smallvec![g[1].map(|g| inverse()?.mul(&as_matrix(g)?))?])
     }
 }

@@ -130,7 +130,7 @@ fn cond(x: &Tensor, ord: MatrixNorm) -> Result<Tensor> {
         return if ord == MatrixNorm::Two { first.div(&last) } else { last.div(&first) };
     }
     let x = square("cond", &x)?;
-    let inverse = apply1(Inverse { of: "cond" }, &[&x])?;
+    let inverse = apply1(Inverse::of("cond"), &[&x])?;
     named_norm("cond", &x, ord, false)?.mul(&named_norm("cond", &inverse, ord, false)?)
 }
 

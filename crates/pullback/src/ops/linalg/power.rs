@@ -141,7 +141,7 @@ fn matrix_power(x: &Tensor, n: i64) -> Result<Tensor> {
         bail!(Dtype, "{NAME}: expected numbers, got {}", x.ty(); help = "convert with `to_dtype`");
     }
     let float = square(NAME, x)?;
-    let mut base = if n < 0 { apply1(super::solve::Inverse { of: NAME }, &[&float])? } else { x.clone() };
+    let mut base = if n < 0 { apply1(super::solve::Inverse::of(NAME), &[&float])? } else { x.clone() };
     let mut rest = n.unsigned_abs();
     if rest == 0 {
         return broadcast_to(&Tensor::eye(sizes(x)[0], x.dtype())?, x.shape());

@@ -128,7 +128,8 @@ impl MatrixOp for Regular {
     }
 
     fn kernel(&self, x: &[&Array]) -> Result<SmallVec<[Array; 2]>> {
-        let checked = dispatch!(x[0].dtype(), "solve", float, T => Ok(kernel::check_regular::<T>(x[0], x[1], x[2])))?;
+        let checked =
+            dispatch!(x[0].dtype(), "solve", float, T => Ok(kernel::check_regular::<T>(x[0], x[1], x[2], false)))?;
         match checked {
             Ok(()) => Ok(smallvec![x[1].clone()]),
             Err(stop) => Err(singular("solve", x[0], &x[0].shape()[..x[0].rank() - 2], stop)),
@@ -162,6 +163,19 @@ fn solve(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 #[derive(Clone, Debug)]
 pub(super) struct Inverse {
     pub(super) of: &'static str,
+    /// Whether rows have one unit, so that a small one is no matter of units.
+    unit: bool,
+}
+
+impl Inverse {
+    pub(super) fn of(name: &'static str) -> Inverse {
+        Inverse { of: name, unit: false }
+    }
+
+    #[cfg(feature = "linalg")]
+    pub(super) fn of_basis(name: &'static str) -> Inverse {
+        Inverse { of: name, unit: true }
+    }
 }
 
 impl MatrixOp for Inverse {
@@ -178,7 +192,7 @@ impl MatrixOp for Inverse {
         let ones = Tensor::eye(n, a.dtype())?;
         let inverse = dispatch!(a.dtype(), self.of, float, T => {
             let (lu, order) = kernel::factor::<T>(a);
-            Ok(kernel::check_regular::<T>(a, &lu, &order)
+            Ok(kernel::check_regular::<T>(a, &lu, &order, self.unit)
                 .map(|()| kernel::solve::<T>(&lu, &order, ones.concrete(), false)))
         })?;
         match inverse {
@@ -199,7 +213,7 @@ impl MatrixOp for Inverse {
 }
 
 fn inv(x: &Tensor) -> Result<Tensor> {
-    apply1(Inverse { of: "inv" }, &[&square("inv", x)?])
+    apply1(Inverse::of("inv"), &[&square("inv", x)?])
 }
 
 /// Solutions by naive inverses; leading dimensions broadcast.

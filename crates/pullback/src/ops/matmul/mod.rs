@@ -2,6 +2,7 @@
 
 mod contract;
 mod equation;
+mod path;
 mod samples;
 pub(super) mod tensordot;
 
