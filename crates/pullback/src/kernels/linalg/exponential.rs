@@ -74,12 +74,12 @@ fn one<T: Scalar>(n: usize, a: &[T], out: &mut [T]) {
     let b = PADE.map(T::from_f64);
     let sum = |c: [T; 4]| -> Vec<T> {
         let mut s: Vec<T> = (0..n * n).map(|i| c[3] * a6[i] + c[2] * a4[i] + c[1] * a2[i]).collect();
-        (0..n).for_each(|i| s[i * n + i] = s[i * n + i] + c[0]);
+        (0..n).for_each(|i| s[i * n + i] += c[0]);
         s
     };
     let zero = <T as Element>::ZERO;
     let plus = |mut x: Vec<T>, y: Vec<T>| {
-        x.iter_mut().zip(y).for_each(|(x, y)| *x = *x + y);
+        x.iter_mut().zip(y).for_each(|(x, y)| *x += y);
         x
     };
     let u = plus(product(&a6, &sum([zero, b[9], b[11], b[13]])), sum([b[1], b[3], b[5], b[7]]));

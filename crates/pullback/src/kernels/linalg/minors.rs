@@ -44,12 +44,12 @@ fn of_triangle<T: Scalar>(n: usize, u: &[T]) -> Vec<T> {
             let mut sum = <T as Element>::ZERO;
             for j in i..k {
                 sum = adjugate[i * n + j].mul_add(u[j * n + k], sum);
-                adjugate[i * n + j] = adjugate[i * n + j] * pivot;
+                adjugate[i * n + j] *= pivot;
             }
             adjugate[i * n + k] = -sum;
         }
         adjugate[k * n + k] = determinant;
-        determinant = determinant * pivot;
+        determinant *= pivot;
     }
     adjugate
 }

@@ -34,7 +34,7 @@ fn doubles<T: Scalar>(x: &[T]) -> Vec<f64> {
 
 /// Writes rows as the columns of a matrix with `columns` of them.
 fn as_columns<T: Scalar>(rows: &[f64], out: &mut [T], columns: usize) {
-    let len = if columns == 0 { 0 } else { out.len() / columns };
+    let len = out.len().checked_div(columns).unwrap_or(0);
     for (j, row) in rows.chunks_exact(len.max(1)).take(columns).enumerate() {
         for (i, &v) in row.iter().enumerate() {
             out[i * columns + j] = T::from_f64(v);

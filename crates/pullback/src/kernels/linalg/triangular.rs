@@ -118,7 +118,7 @@ unsafe fn block<T: Scalar>(n: usize, a: Part<T>, lower: bool, unit: bool, m: usi
             }
             if !unit {
                 let pivot = *a.from(i, i).start;
-                row.iter_mut().for_each(|v| *v = *v / pivot);
+                row.iter_mut().for_each(|v| *v /= pivot);
             }
         }
     }

@@ -125,7 +125,7 @@ impl Pullback {
         lower.solve(l, &flipped(&lower.solve(l, &inner)?)?)
     }
 
-    fn of_pair(pair: &Vec<Tensor>) -> Result<Vec<Tensor>> {
+    fn of_pair(pair: &[Tensor]) -> Result<Vec<Tensor>> {
         Ok(vec![Pullback::definition(&pair[0], &pair[1])?])
     }
 }
@@ -149,11 +149,13 @@ impl MatrixOp for Pullback {
     }
 
     fn tangents(&self, saved: &[Tensor], t: &[Tangent]) -> Result<Tangents> {
-        Ok(jvp_through(Pullback::of_pair, &saved.to_vec(), &t.to_vec())?.into_iter().collect())
+        Ok(jvp_through(|x: &Vec<Tensor>| Pullback::of_pair(x), &saved.to_vec(), &t.to_vec())?.into_iter().collect())
     }
 
     fn cotangents(&self, saved: &[Tensor], needs: &[bool], g: &[Cotangent]) -> Result<Cotangents> {
-        Ok(backward_through(Pullback::of_pair, &saved.to_vec(), needs, &g.to_vec())?.into_iter().collect())
+        Ok(backward_through(|x: &Vec<Tensor>| Pullback::of_pair(x), &saved.to_vec(), needs, &g.to_vec())?
+            .into_iter()
+            .collect())
     }
 }
 

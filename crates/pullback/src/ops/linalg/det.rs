@@ -182,7 +182,7 @@ impl Adjugate {
         sum.mul(&as_matrix(&det(&whole)?)?)
     }
 
-    fn of_one(x: &Vec<Tensor>) -> Result<Vec<Tensor>> {
+    fn of_one(x: &[Tensor]) -> Result<Vec<Tensor>> {
         Ok(vec![Adjugate::definition(&x[0])?])
     }
 }
@@ -211,11 +211,13 @@ impl MatrixOp for Adjugate {
     }
 
     fn tangents(&self, saved: &[Tensor], t: &[Tangent]) -> Result<Tangents> {
-        Ok(jvp_through(Adjugate::of_one, &saved.to_vec(), &t.to_vec())?.into_iter().collect())
+        Ok(jvp_through(|x: &Vec<Tensor>| Adjugate::of_one(x), &saved.to_vec(), &t.to_vec())?.into_iter().collect())
     }
 
     fn cotangents(&self, saved: &[Tensor], needs: &[bool], g: &[Cotangent]) -> Result<Cotangents> {
-        Ok(backward_through(Adjugate::of_one, &saved.to_vec(), needs, &g.to_vec())?.into_iter().collect())
+        Ok(backward_through(|x: &Vec<Tensor>| Adjugate::of_one(x), &saved.to_vec(), needs, &g.to_vec())?
+            .into_iter()
+            .collect())
     }
 }
 
