@@ -159,7 +159,7 @@ mod transforms;
 mod tree;
 
 pub use array::{clear_cache, live_bytes};
-pub use dtype::{DType, Element, Scalar};
+pub use dtype::{Complex, Complex32, Complex64, DType, Element, Scalar, bf16, f16};
 pub use error::{Error, ErrorKind, Result};
 pub use function::{
     Context, Cotangent, Cotangents, Dims, Function, Opaque, OpaqueFunction, Randomness, Tangent, Tangents, VmapInfo,

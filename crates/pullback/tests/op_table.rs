@@ -3,6 +3,8 @@
 //! The tests are generated from the table of operations; there is no list to keep. `cargo test --test op_table sinh`
 //! runs those of one operation, `cargo test --test op_table vmap_is_loop` those of one property.
 
+#[path = "op_table/half.rs"]
+mod half;
 #[path = "op_table/imperative.rs"]
 mod imperative;
 #[path = "op_table/quiet.rs"]

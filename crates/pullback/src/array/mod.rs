@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 pub(crate) use view::Cut;
 
 use crate::DType;
-use crate::dtype::Element;
+use crate::dtype::{Element, Word};
 use crate::handle::Handle;
 use crate::shape::{Shape, Strides, TensorType};
 
@@ -131,8 +131,23 @@ impl Array {
         shape: impl AsRef<[usize]>,
         fill: impl FnOnce(&mut [MaybeUninit<T>]),
     ) -> Array {
-        let (array, start, len) = Array::uninit(shape.as_ref(), T::DTYPE);
-        // SAFETY: the storage is new, aligned for every element type, and has room for `len` elements.
+        // SAFETY: the contract is the same.
+        unsafe { Array::build_words(shape, T::DTYPE, fill) }
+    }
+
+    /// A contiguous array of any dtype whose elements `fill` writes as words of their size, all of them.
+    ///
+    /// # Safety
+    /// As for [`Array::build`]; every word must be an element of that dtype.
+    #[inline(always)]
+    pub(crate) unsafe fn build_words<W: Word>(
+        shape: impl AsRef<[usize]>,
+        dtype: DType,
+        fill: impl FnOnce(&mut [MaybeUninit<W>]),
+    ) -> Array {
+        assert_eq!(dtype.size(), size_of::<W>());
+        let (array, start, len) = Array::uninit(shape.as_ref(), dtype);
+        // SAFETY: the storage is new, aligned for every word, and has room for `len` elements.
         fill(unsafe { std::slice::from_raw_parts_mut(start.cast(), len) });
         array
     }
@@ -244,13 +259,20 @@ impl Array {
     #[inline]
     pub(crate) fn as_ptr<T: Element>(&self) -> *const T {
         assert_eq!(self.0.dtype, T::DTYPE);
+        self.start()
+    }
+
+    /// The address of the first element as a word. Panics if `W` has another size than the elements.
+    #[inline]
+    pub(crate) fn start<W: Word>(&self) -> *const W {
+        assert_eq!(self.0.dtype.size(), size_of::<W>());
         let base = match &self.0.storage {
             Storage::Inline(_, inline) => inline.0.as_ptr().cast::<u8>(),
             Storage::Shared(_, buffer) => buffer.as_ptr(),
         };
         // SAFETY: the offset stays inside the storage for every view with at least one element; `wrapping_add`
         // keeps it defined for empty ones.
-        base.cast::<T>().wrapping_add(self.0.storage.offset())
+        base.cast::<W>().wrapping_add(self.0.storage.offset())
     }
 
     /// The elements in row-major order, if they lie so.
@@ -259,9 +281,21 @@ impl Array {
         self.is_contiguous().then(|| unsafe { std::slice::from_raw_parts(self.as_ptr::<T>(), self.numel()) })
     }
 
+    /// As [`Array::as_slice`], for words of the size of the elements.
+    pub(crate) fn as_words<W: Word>(&self) -> Option<&[W]> {
+        // SAFETY: as above; words are no more aligned than the elements.
+        self.is_contiguous().then(|| unsafe { std::slice::from_raw_parts(self.start::<W>(), self.numel()) })
+    }
+
     /// The elements for writing, if they are contiguous and nobody else holds them.
     pub(crate) fn as_mut_slice<T: Element>(&mut self) -> Option<&mut [T]> {
         assert_eq!(self.0.dtype, T::DTYPE);
+        self.as_mut_words()
+    }
+
+    /// As [`Array::as_mut_slice`], for words of the size of the elements.
+    pub(crate) fn as_mut_words<W: Word>(&mut self) -> Option<&mut [W]> {
+        assert_eq!(self.0.dtype.size(), size_of::<W>());
         if !self.is_contiguous() {
             return None;
         }
@@ -272,7 +306,7 @@ impl Array {
             Storage::Shared(_, buffer) => Handle::get_mut(buffer)?.as_mut_ptr(),
         };
         // SAFETY: as in `as_slice`; the storage has no other owner.
-        Some(unsafe { std::slice::from_raw_parts_mut(base.cast::<T>().wrapping_add(offset), inner.len) })
+        Some(unsafe { std::slice::from_raw_parts_mut(base.cast::<W>().wrapping_add(offset), inner.len) })
     }
 
     /// The only element of an array with one element.

@@ -75,7 +75,7 @@ fn make(level: &Arc<Level>, primal: &Tensor, tangent: &Tensor) -> Result<Tensor>
     check_alive(primal, "make_dual: the primal")?;
     check_alive(tangent, "make_dual: the tangent")?;
     let (p, t) = (primal.ty(), tangent.ty());
-    if !p.dtype.is_float() {
+    if !p.dtype.is_differentiable() {
         bail!(NotDifferentiable, "make_dual: expected a floating-point primal, got {p}"; help = "convert it with \
             `to_dtype`");
     }

@@ -57,7 +57,7 @@ fn marked(place: &str, what: &str, t: &Tensor) -> Result<Tensor> {
         bail!(InTransform, "{place}: {method} makes a leaf, which no operation inside of it may use"; help = "inside a \
             function, call `grad`, `vjp` or `jvp` on a closure instead");
     }
-    if !t.dtype().is_float() {
+    if !t.dtype().is_differentiable() {
         bail!(NotDifferentiable, "{place}: expected a floating-point tensor, got {} as {what}", t.ty(); help = "convert \
             it with `to_dtype` first");
     }

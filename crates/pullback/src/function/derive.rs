@@ -6,11 +6,12 @@ use super::{Cotangent, Cotangents, Function, Tangent, Tangents};
 use crate::error::{Context as _, bail};
 use crate::interp::level::{OpenLevel, Sealed};
 use crate::interp::{Frame, LevelKind, Method, Traced, WrittenAs, forward, reverse};
+use crate::kernels::cast::cast;
 use crate::kernels::copy::contiguous;
 use crate::random::without_generators;
 use crate::tensor::Repr;
 use crate::tree::{Leaf, leaves, try_map};
-use crate::{DType, Result, Tensor, TensorType, Tree};
+use crate::{Complex64, DType, Result, Tensor, TensorType, Tree};
 
 /// The result of the missing rule of one call.
 ///
@@ -33,7 +34,7 @@ fn transpose<A: Tree, B: Tree>(
         k += 1;
         let mut zero = Cotangent::zero();
         zero.set_type(ty);
-        if !ty.dtype.is_float() || !wanted(index) {
+        if !ty.dtype.is_differentiable() || !wanted(index) {
             return zero;
         }
         match zero.tensor() {
@@ -103,6 +104,9 @@ fn nonzero(t: &Tensor) -> Option<f64> {
     match array.dtype() {
         DType::F32 => array.as_slice::<f32>()?.iter().map(|&v| f64::from(v)).find(|&v| find(v)),
         DType::F64 => array.as_slice::<f64>()?.iter().copied().find(|&v| find(v)),
+        dtype if dtype.is_differentiable() => {
+            cast(&array, DType::C128).as_slice::<Complex64>()?.iter().flat_map(|z| [z.re, z.im]).find(|&v| find(v))
+        }
         _ => None,
     }
 }
@@ -174,7 +178,7 @@ pub(crate) fn backward_through<A: Tree, B: Tree>(
     let wrapped = try_map(inputs, &mut |t| {
         let index = k;
         k += 1;
-        let wanted = needs[index] && t.dtype().is_float();
+        let wanted = needs[index] && t.dtype().is_differentiable();
         Ok(if wanted { reverse::input(open.level(), index, t.clone()) } else { t.clone() })
     })?;
     let outputs = without_generators(|| f(&wrapped))?;
@@ -202,7 +206,7 @@ pub(crate) fn jvp_through<A: Tree, B: Tree>(
     let mut tangents = collect::<A, _>(tangents).into_iter();
     let wrapped = try_map(inputs, &mut |t| {
         Ok(match tangents.next().and_then(Tangent::into_tensor) {
-            Some(tangent) if t.dtype().is_float() => forward::wrap(open.level(), t.clone(), tangent),
+            Some(tangent) if t.dtype().is_differentiable() => forward::wrap(open.level(), t.clone(), tangent),
             _ => t.clone(),
         })
     })?;

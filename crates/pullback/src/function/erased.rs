@@ -114,7 +114,7 @@ impl<F: Function> Erased<F> {
         let erased = Erased { function: function.clone(), inputs: skeleton(inputs), outputs: OnceLock::new() };
         let tensors = leaves(inputs);
         let outs = erased.forward(&tensors)?;
-        let needs: Vec<bool> = tensors.iter().map(|t| t.dtype().is_float()).collect();
+        let needs: Vec<bool> = tensors.iter().map(|t| t.dtype().is_differentiable()).collect();
         let saved = erased.save(&needs, &tensors, &outs)?;
         let call: &SavedCall<F> = saved.get_state();
         Ok((erased.rebuild_outputs(&outs), erased.context(call), rebuild(&call.saved, &saved.tensors)))
@@ -170,7 +170,7 @@ impl<F: Function> Erased<F> {
             let types = collect::<F::Outputs, TensorType>(&call.facts.outputs);
             for (k, (value, ty)) in found.iter().zip(&types).enumerate() {
                 let marked = saved.non_differentiable.contains(&k);
-                check_rule_value("tangent", "output", k, value, ty, ty.dtype.is_float() && !marked)?;
+                check_rule_value("tangent", "output", k, value, ty, ty.dtype.is_differentiable() && !marked)?;
             }
             Ok(found.into_iter().collect())
         })
@@ -240,7 +240,7 @@ pub(super) fn check_rule_value(
     };
     check_own(t, format_args!("the {kind} of {of} {index}"))?;
     let got = t.ty();
-    if !ty.dtype.is_float() {
+    if !ty.dtype.is_differentiable() {
         bail!(Rule, "expected no {kind} for {of} {index}, which is {ty} and takes none, got {got}"; help = "return \
             `{name}::zero()` for it");
     }
@@ -268,7 +268,7 @@ pub(super) fn sum_broadcast<'a, I: Iterator<Item = &'a [usize]>>(
     shapes_of_call: impl FnOnce() -> I,
 ) -> Result<Cotangent> {
     match value.as_tensor() {
-        Some(t) if t.shape() != &ty.shape[..] && ty.dtype.is_float() => {
+        Some(t) if t.shape() != &ty.shape[..] && ty.dtype.is_differentiable() => {
             check_own(t, "a cotangent")?;
             let shape = t.shape();
             let explained = broadcasts_to(&ty.shape, shape) && shapes_of_call().any(|other| other == shape);
@@ -367,7 +367,7 @@ impl<F: Function> Op for Erased<F> {
         let mut tensors = SmallVec::new();
         saved.visit(&mut |t| tensors.push(t.clone()));
         if self.function.once_differentiable() {
-            tensors.extend(inputs.iter().filter(|t| t.dtype().is_float()).map(|&t| t.clone()));
+            tensors.extend(inputs.iter().filter(|t| t.dtype().is_differentiable()).map(|&t| t.clone()));
         }
         let non_differentiable = ctx.marks.non_differentiable.as_slice().into();
         let call = SavedCall::<F> { marks: ctx.marks, facts, saved: skeleton(&saved) };

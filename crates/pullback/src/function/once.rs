@@ -232,5 +232,5 @@ pub(super) fn result_types<F: Function>(
         Method::Jvp => collect::<F::Outputs, TensorType>(ctx.output_types()),
         _ => collect::<F::Inputs, TensorType>(ctx.input_types()),
     };
-    types.into_iter().enumerate().map(|(k, ty)| (ty.dtype.is_float() && wanted(k)).then_some(ty)).collect()
+    types.into_iter().enumerate().map(|(k, ty)| (ty.dtype.is_differentiable() && wanted(k)).then_some(ty)).collect()
 }

@@ -3,9 +3,8 @@
 use std::fmt::{self, Write as _};
 
 use super::program::Program;
-use crate::dtype::Element;
+use crate::dtype::{Element, any_dtype};
 use crate::interp::capture::{Call, Source};
-use crate::kernels::copy::any_dtype;
 use crate::tensor::Repr;
 use crate::{DType, Tensor};
 
@@ -146,13 +145,18 @@ fn letters(mut n: usize, first: u8) -> String {
 /// A number as it stands in code, or one that fills a tensor.
 fn literal(t: &Tensor) -> String {
     fn show<T: Element>(x: T) -> String {
-        match T::DTYPE.is_float() {
-            true => format!("{:?}", x.to_f64()),
-            false => x.to_string(),
+        match T::DTYPE {
+            DType::F64 => format!("{:?}", x.to_f64()),
+            DType::F16 | DType::BF16 | DType::F32 => format!("{:?}", x.to_f64() as f32),
+            DType::C64 | DType::C128 => {
+                let z = x.to_complex();
+                let sign = if z.im.is_sign_negative() { "" } else { "+" };
+                format!("({:?}{sign}{:?}j)", z.re, z.im)
+            }
+            _ => x.to_string(),
         }
     }
     let number = match t.array() {
-        Some(array) if t.dtype() == DType::F32 => format!("{:?}", array.first::<f32>()),
         Some(array) => any_dtype!(t.dtype(), T => show(array.first::<T>())),
         None => t.ty().to_string(),
     };

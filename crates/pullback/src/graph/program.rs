@@ -3,11 +3,11 @@
 use smallvec::SmallVec;
 
 use crate::array::Array;
+use crate::dtype::any_dtype;
 use crate::error::bail;
 use crate::function::Outs;
 use crate::interp::bind;
 use crate::interp::capture::{Call, Record, Source, Variable};
-use crate::kernels::copy::any_dtype;
 use crate::tensor::Repr;
 use crate::{Result, Tensor, TensorType};
 

@@ -75,7 +75,7 @@ fn types(program: &Program) -> Result<()> {
 
 /// Ones, as a value that few functions refuse; zeros for what may be an index.
 fn plain(ty: &TensorType) -> Result<Tensor> {
-    Tensor::full(&ty.shape, u8::from(ty.dtype.is_float() || ty.dtype == DType::Bool), ty.dtype)
+    Tensor::full(&ty.shape, u8::from(ty.dtype.is_differentiable() || ty.dtype == DType::Bool), ty.dtype)
 }
 
 /// True for an error that says nothing about the graph: ones are not the values that the call is meant for.

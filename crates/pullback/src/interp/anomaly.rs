@@ -14,10 +14,11 @@ use super::reverse::{Edge, Node};
 use crate::array::Array;
 use crate::error::bail;
 use crate::function::{Cotangent, OpRef};
+use crate::kernels::cast::cast;
 use crate::kernels::copy::contiguous;
 use crate::shape::Shape;
 use crate::tensor::Repr;
-use crate::{DType, Error, ErrorKind, Result, Tensor, TensorType};
+use crate::{Complex64, DType, Error, ErrorKind, Result, Tensor, TensorType};
 
 /// Where an operation ran, for anomaly mode.
 pub(super) struct Trace {
@@ -271,6 +272,11 @@ fn find(array: &Array, is_bad: &dyn Fn(f64) -> bool) -> Option<(usize, f64)> {
             all.find(|(_, x)| is_bad(*x))
         }
         DType::F64 => array.as_slice::<f64>()?.iter().copied().enumerate().find(|(_, x)| is_bad(*x)),
+        dtype if dtype.is_differentiable() => {
+            let array = cast(&array, DType::C128);
+            let all = array.as_slice::<Complex64>()?.iter().enumerate();
+            all.flat_map(|(k, z)| [(k, z.re), (k, z.im)]).find(|(_, x)| is_bad(*x))
+        }
         _ => None,
     }
 }

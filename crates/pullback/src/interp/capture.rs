@@ -146,7 +146,7 @@ pub(super) fn process(op: &OpRef, level: &Arc<Level>, inputs: &[&Tensor]) -> Res
     let outs = outs.into_iter().zip(variables).map(|(out, variable)| wrap(level, out, variable));
     if op.is_differentiable() && level.id < mode::gate() && !mode::records(level.id) {
         // Inside `no_grad`, which is not there any more when the graph is differentiated.
-        return outs.map(|out| if out.dtype().is_float() { out.detach() } else { Ok(out) }).collect();
+        return outs.map(|out| if out.dtype().is_differentiable() { out.detach() } else { Ok(out) }).collect();
     }
     Ok(outs.collect())
 }

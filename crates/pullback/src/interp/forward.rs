@@ -61,7 +61,7 @@ pub(super) fn process(op: &OpRef, level: &Arc<Level>, inputs: &[&Tensor]) -> Res
         .zip(found)
         .enumerate()
         .map(|(k, (primal, tangent))| match tangent.into_tensor() {
-            Some(tangent) if primal.dtype().is_float() && !saved.non_differentiable.contains(&k) => {
+            Some(tangent) if primal.dtype().is_differentiable() && !saved.non_differentiable.contains(&k) => {
                 wrap(level, primal, tangent)
             }
             _ => primal,

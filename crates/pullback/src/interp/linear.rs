@@ -98,7 +98,8 @@ pub(super) fn process(op: &OpRef, level: &Arc<Level>, inputs: &[&Tensor]) -> Res
     let saved = op.save(&needs, &primals, &outs)?;
     let outputs: SmallVec<[Option<Variable>; 1]> = with_record(level, |record| {
         let carries = |(k, out): (usize, &Tensor)| {
-            (out.dtype().is_float() && !saved.non_differentiable.contains(&k)).then(|| record.variable(out.ty()))
+            (out.dtype().is_differentiable() && !saved.non_differentiable.contains(&k))
+                .then(|| record.variable(out.ty()))
         };
         outs.iter().enumerate().map(carries).collect()
     });

@@ -189,8 +189,11 @@ pub(super) fn process(op: &OpRef, level: &Arc<Level>, inputs: &[&Tensor]) -> Res
         return Ok(outs);
     }
     let saved = with_needs(&edges, |needs| op.save(needs, &primals, &outs))?;
-    let differentiable: SmallVec<[bool; 4]> =
-        outs.iter().enumerate().map(|(k, o)| o.dtype().is_float() && !saved.non_differentiable.contains(&k)).collect();
+    let differentiable: SmallVec<[bool; 4]> = outs
+        .iter()
+        .enumerate()
+        .map(|(k, o)| o.dtype().is_differentiable() && !saved.non_differentiable.contains(&k))
+        .collect();
     if !differentiable.contains(&true) {
         return Ok(outs);
     }
@@ -211,7 +214,7 @@ pub(super) fn process(op: &OpRef, level: &Arc<Level>, inputs: &[&Tensor]) -> Res
 impl Source {
     fn of(op: &OpRef, saved: &Saved, edges: &Edges, inputs: &[&Tensor], outputs: &[Tensor]) -> Source {
         let place = |t: &Tensor| -> Option<Place> {
-            if !t.dtype().is_float() {
+            if !t.dtype().is_differentiable() {
                 return Some(Place::Constant);
             }
             // One array may be several inputs, of which some are constants: then nobody knows which was saved.
@@ -269,7 +272,7 @@ impl Noted {
                 let outputs: Vec<Tensor> = outputs
                     .iter()
                     .enumerate()
-                    .map(|(k, t)| match t.dtype().is_float() && !non_differentiable.contains(&k) {
+                    .map(|(k, t)| match t.dtype().is_differentiable() && !non_differentiable.contains(&k) {
                         true => output(k, t),
                         false => t.clone(),
                     })

@@ -169,15 +169,21 @@ pub(crate) fn unwrap(level: &Level, t: Tensor) -> (Tensor, Option<Edge>) {
 #[inline(always)]
 pub(super) fn with_needs<R>(edges: &[Option<Edge>], f: impl FnOnce(&[bool]) -> R) -> R {
     let mut few = [false; 8];
-    match few.get_mut(..edges.len()) {
+    let many: Vec<bool>;
+    let needs: &[bool] = match few.get_mut(..edges.len()) {
         Some(needs) => {
             for (need, edge) in needs.iter_mut().zip(edges) {
                 *need = edge.is_some();
             }
-            f(needs)
+            needs
         }
-        None => f(&edges.iter().map(Option::is_some).collect::<Vec<bool>>()),
-    }
+        None => {
+            many = edges.iter().map(Option::is_some).collect();
+            &many
+        }
+    };
+    // Called in one place, so that the result stays where `f` writes it.
+    f(needs)
 }
 
 /// A new node for a call, with what it saved and its edges, which are taken.
@@ -240,7 +246,7 @@ pub(super) fn process(op: &OpRef, level: &Arc<Level>, inputs: &[&Tensor]) -> Res
     };
     if outs.len() == 1 {
         // Almost every operation has one output.
-        if outs[0].dtype().is_float()
+        if outs[0].dtype().is_differentiable()
             && saved.non_differentiable.is_empty()
             && let Some(primal) = outs.pop()
         {
@@ -249,8 +255,11 @@ pub(super) fn process(op: &OpRef, level: &Arc<Level>, inputs: &[&Tensor]) -> Res
         }
         return results;
     }
-    let differentiable: SmallVec<[bool; 4]> =
-        outs.iter().enumerate().map(|(k, o)| o.dtype().is_float() && !saved.non_differentiable.contains(&k)).collect();
+    let differentiable: SmallVec<[bool; 4]> = outs
+        .iter()
+        .enumerate()
+        .map(|(k, o)| o.dtype().is_differentiable() && !saved.non_differentiable.contains(&k))
+        .collect();
     if !differentiable.contains(&true) {
         return results;
     }

@@ -1,17 +1,89 @@
 //! Conversions between dtypes, and arrays made from nothing.
 
-use super::copy::any_dtype;
+use super::half::{bf16_of_f32, f16_of_f32, f32_of_bf16, f32_of_f16};
 use super::map::map;
 use crate::DType;
 use crate::array::Array;
-use crate::dtype::{Element, Scalar};
+use crate::dtype::{Complex, Element, Scalar, any_dtype, any_word, bf16, f16};
 
-/// The elements converted to another dtype by the rules of [`Element`]; the array itself if it has that dtype.
+/// The elements converted to another dtype by the rules of [`Element`]; the array itself if it has that dtype. Of
+/// complex numbers, what is not complex gets the real part.
 pub(crate) fn cast(x: &Array, to: DType) -> Array {
-    if x.dtype() == to {
-        return x.clone();
+    use DType::{BF16, C64, C128, F16, F32, F64};
+    // Directly between most pairs; elsewhere by way of a dtype that holds all of both.
+    macro_rules! real {
+        ($dtype:expr, $t:ident => $body:expr) => {
+            any_dtype!(@arms $dtype, $t => $body; Bool U8 I32 I64 F32 F64 | unreachable!("handled above"))
+        };
     }
-    any_dtype!(x.dtype(), A => any_dtype!(to, B => convert::<A, B>(x)))
+    match (x.dtype(), to) {
+        (from, to) if from == to => x.clone(),
+        (F16, F32) => map(
+            x,
+            #[inline(always)]
+            |v: f16| f32_of_f16(v),
+        ),
+        (BF16, F32) => map(
+            x,
+            #[inline(always)]
+            |v: bf16| f32_of_bf16(v),
+        ),
+        (F16 | BF16, to) => cast(&cast(x, F32), to),
+        (F32, F16) => map(
+            x,
+            #[inline(always)]
+            |v: f32| f16_of_f32(v),
+        ),
+        (F32, BF16) => map(
+            x,
+            #[inline(always)]
+            |v: f32| bf16_of_f32(v),
+        ),
+        (F64, F16) => map(
+            x,
+            #[inline(always)]
+            |v: f64| f16::from_f64(v),
+        ),
+        (F64, BF16) => map(
+            x,
+            #[inline(always)]
+            |v: f64| bf16::from_f64(v),
+        ),
+        (C64, C128) => map(
+            x,
+            #[inline(always)]
+            |z: Complex<f32>| Complex::new(f64::from(z.re), f64::from(z.im)),
+        ),
+        (C128, C64) => map(
+            x,
+            #[inline(always)]
+            |z: Complex<f64>| Complex::new(z.re as f32, z.im as f32),
+        ),
+        (C64, F32) => map(
+            x,
+            #[inline(always)]
+            |z: Complex<f32>| z.re,
+        ),
+        (C128, F64) => map(
+            x,
+            #[inline(always)]
+            |z: Complex<f64>| z.re,
+        ),
+        (from @ (C64 | C128), to) => cast(&cast(x, from.to_real()), to),
+        (F32, C64) => map(
+            x,
+            #[inline(always)]
+            |v: f32| Complex::new(v, 0.0),
+        ),
+        (F64, C128) => map(
+            x,
+            #[inline(always)]
+            |v: f64| Complex::new(v, 0.0),
+        ),
+        (_, to @ (C64 | C128)) => cast(&cast(x, to.to_real()), to),
+        (_, to @ (F16 | BF16)) => cast(&cast(x, F64), to),
+        (from, to) => real!(from, A => real!(to, B => convert::<A, B>(x))),
+    }
 }
 
 fn convert<A: Element, B: Element>(x: &Array) -> Array {
@@ -38,36 +110,34 @@ pub(crate) fn full(shape: &[usize], value: Scalar, dtype: DType) -> Array {
 
 /// The `n` values `start + k·step`, computed in integers if both are, else in `f64`.
 pub(crate) fn arange(start: Scalar, step: Scalar, n: usize, dtype: DType) -> Array {
-    any_dtype!(dtype, T => {
-        let shape = [n];
-        match (start, step) {
-            (Scalar::Float(_), _) | (_, Scalar::Float(_)) => {
-                let (a, s) = (start.to_f64(), step.to_f64());
-                generate(shape, |k| T::from_f64(a + k as f64 * s))
-            }
-            _ => {
-                let (a, s) = (i64::from_scalar(start), i64::from_scalar(step));
-                generate(shape, |k| T::from_i64(a.wrapping_add((k as i64).wrapping_mul(s))))
-            }
+    match (start, step) {
+        (Scalar::Float(_), _) | (_, Scalar::Float(_)) => {
+            let (a, s) = (start.to_f64(), step.to_f64());
+            cast(&generate([n], |k| a + k as f64 * s), dtype)
         }
-    })
+        _ => {
+            let (a, s) = (i64::from_scalar(start), i64::from_scalar(step));
+            cast(&generate([n], |k| a.wrapping_add((k as i64).wrapping_mul(s))), dtype)
+        }
+    }
 }
 
 /// The `rows × cols` array with ones on the diagonal `offset` columns to the right of the main one.
 pub(crate) fn eye(rows: usize, cols: usize, offset: isize, dtype: DType) -> Array {
-    any_dtype!(dtype, T => {
-        let mut out = Array::full::<T>([rows, cols], T::ZERO);
-        if let Some(data) = out.as_mut_slice::<T>() {
+    let one = full(&[], Scalar::Int(1), dtype);
+    let mut out = full(&[rows, cols], Scalar::Int(0), dtype);
+    any_word!(dtype, W => {
+        if let (Some(data), Some(one)) = (out.as_mut_words::<W>(), one.as_words::<W>()) {
             // Without columns there is nothing to mark, however many rows there are.
             for i in 0..rows.min(data.len()) {
                 let j = i as isize + offset;
                 if (0..cols as isize).contains(&j) {
-                    data[i * cols + j as usize] = T::ONE;
+                    data[i * cols + j as usize] = one[0];
                 }
             }
         }
-        out
-    })
+    });
+    out
 }
 
 /// An array whose `k`-th element in row-major order is `f(k)`.

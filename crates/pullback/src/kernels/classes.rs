@@ -9,7 +9,7 @@ use super::softmax::{Exponentials, softmax};
 use super::strided::{In, Nest, Out, output};
 use super::threads::split;
 use crate::array::Array;
-use crate::dtype::{Scalar, dispatch};
+use crate::dtype::{Scalar, any_word, dispatch};
 use crate::shape::{Brackets, Shape};
 use crate::{DType, Result, error::bail};
 
@@ -97,13 +97,14 @@ pub(crate) fn one_hot(target: &Array, classes: usize, dtype: DType) -> Result<Ar
     crate::tensor::checked_numel("one_hot", &shape)?;
     let mut y = full(&shape, Scalar::Int(0), dtype);
     let targets = target.as_slice::<i64>().unwrap_or_default();
-    dispatch!(dtype, "one_hot", all, T => {
-        let data = y.as_mut_slice::<T>().unwrap_or_default();
+    let one = full(&[1], Scalar::Int(1), dtype);
+    any_word!(dtype, W => {
+        let (data, one) = (y.as_mut_words::<W>().unwrap_or_default(), one.as_words::<W>().unwrap_or_default());
         for (row, &t) in data.chunks_exact_mut(classes.max(1)).zip(targets) {
-            row[t as usize] = crate::dtype::Element::ONE;
+            row[t as usize] = one[0];
         }
-        Ok(y)
-    })
+    });
+    Ok(y)
 }
 
 #[cfg(test)]

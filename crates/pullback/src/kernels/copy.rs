@@ -7,20 +7,21 @@ use smallvec::SmallVec;
 
 use super::threads::{SendPtr, split};
 use crate::array::Array;
-use crate::dtype::Element;
+use crate::dtype::{Word, any_word};
 
-/// Runs a block with a type alias bound to the Rust type of a dtype, whichever it is.
-macro_rules! any_dtype {
-    ($dtype:expr, $t:ident => $body:expr) => {
-        $crate::kernels::copy::any_dtype!(@arms $dtype, $t => $body; Bool U8 I32 I64 F32 F64)
-    };
-    (@arms $dtype:expr, $t:ident => $body:expr; $($d:ident)+) => {
-        match $dtype {
-            $( $crate::DType::$d => { type $t = $crate::dtype::rust_type!($d); $body } )+
+/// Calls a function of words with the one of the size of `T`, which is no more aligned than `T`.
+macro_rules! by_size {
+    ($t:ty, $f:ident($($arg:expr),*)) => {
+        match size_of::<$t>() {
+            1 => $f::<u8>($($arg),*),
+            2 => $f::<u16>($($arg),*),
+            4 => $f::<u32>($($arg),*),
+            8 if align_of::<$t>() < 8 => $f::<[u32; 2]>($($arg),*),
+            8 => $f::<u64>($($arg),*),
+            _ => $f::<[u64; 2]>($($arg),*),
         }
     };
 }
-pub(crate) use any_dtype;
 
 /// Dimensions as (size, stride of each operand), outermost first.
 pub(crate) type Layout<const K: usize> = SmallVec<[(usize, [isize; K]); 6]>;
@@ -51,41 +52,35 @@ pub(crate) fn contiguous(x: &Array) -> Array {
     if x.is_contiguous() {
         return x.clone();
     }
-    any_dtype!(x.dtype(), T => {
+    any_word!(x.dtype(), W => {
         // SAFETY: `copy_into` writes every element.
-        unsafe { Array::build::<T>(x.shape(), |out| copy_into(x, out)) }
+        unsafe { Array::build_words::<W>(x.shape(), x.dtype(), |out| copy_into(x, out)) }
     })
 }
 
 /// Writes the elements of `x` to `out` in row-major order; `out` must have as many elements.
-pub(crate) fn copy_into<T: Element>(x: &Array, out: &mut [MaybeUninit<T>]) {
+pub(crate) fn copy_into<T: Word>(x: &Array, out: &mut [MaybeUninit<T>]) {
     assert_eq!(x.numel(), out.len());
     if out.is_empty() {
         return;
     }
     let layout = collapse(x.shape(), [x.strides()]);
-    // SAFETY: the layout is that of `x`, whose elements are valid `T`s, and the lengths agree.
-    unsafe { gather_all(x.as_ptr::<T>(), &layout, out.as_mut_ptr().cast()) }
+    // SAFETY: the layout is that of `x`, whose elements have the size of a `T`, and the lengths agree.
+    unsafe { gather_all(x.start::<T>(), &layout, out.as_mut_ptr().cast()) }
 }
 
 /// Writes the elements of `x` to a region whose element `i` lies at `dst + Σ iₖ·strideₖ`.
 ///
 /// # Safety
 /// Every such place must be valid for writing a `T` and not be part of `x`, and no two may coincide.
-pub(crate) unsafe fn copy_into_strided<T: Element>(x: &Array, dst: *mut T, dst_strides: &[isize]) {
+pub(crate) unsafe fn copy_into_strided<T: Word>(x: &Array, dst: *mut T, dst_strides: &[isize]) {
     if x.numel() == 0 {
         return;
     }
     let layout = collapse(x.shape(), [x.strides(), dst_strides]);
-    let src = x.as_ptr::<T>();
+    let src = x.start::<T>();
     // SAFETY: the caller's promise; elements of one size are copied alike.
-    unsafe {
-        match size_of::<T>() {
-            1 => scatter::<u8>(src.cast(), dst.cast(), &layout),
-            4 => scatter::<u32>(src.cast(), dst.cast(), &layout),
-            _ => scatter::<u64>(src.cast(), dst.cast(), &layout),
-        }
-    }
+    unsafe { by_size!(T, scatter(src.cast(), dst.cast(), &layout)) }
 }
 
 /// Recursion over the outer dimensions of [`copy_into_strided`], with a plain loop for the last.
@@ -113,17 +108,15 @@ unsafe fn scatter<W: Copy>(src: *const W, dst: *mut W, layout: &[(usize, [isize;
 ///
 /// # Safety
 /// The layout must describe valid elements from `src` on, and `out` must have room for them and not overlap them.
-unsafe fn gather_all<T: Element>(src: *const T, layout: &[(usize, [isize; 1])], out: *mut T) {
+unsafe fn gather_all<T: Word>(src: *const T, layout: &[(usize, [isize; 1])], out: *mut T) {
     let n = layout.iter().map(|d| d.0).product::<usize>();
     let unit = layout.iter().position(|d| d.1 == [1]);
     // SAFETY: the caller's promise, and elements of one size are copied alike.
     unsafe {
         match unit {
-            Some(k) if k + 1 < layout.len() && n >= 64 => match size_of::<T>() {
-                1 => transpose_all::<u8>(src.cast(), layout, k, out.cast()),
-                4 => transpose_all::<u32>(src.cast(), layout, k, out.cast()),
-                _ => transpose_all::<u64>(src.cast(), layout, k, out.cast()),
-            },
+            Some(k) if k + 1 < layout.len() && n >= 64 => {
+                by_size!(T, transpose_all(src.cast(), layout, k, out.cast()))
+            }
             _ => {
                 let (src, out) = (SendPtr(src.cast_mut()), SendPtr(out));
                 let rows = layout.last().map_or(1, |d| d.0);
@@ -141,7 +134,7 @@ unsafe fn gather_all<T: Element>(src: *const T, layout: &[(usize, [isize; 1])], 
 /// # Safety
 /// The layout must describe valid elements from `src` on, `start + len` of them or more, and `out` must have room for
 /// `len` and not overlap them.
-pub(crate) unsafe fn gather<T: Element>(
+pub(crate) unsafe fn gather<T: Word>(
     src: *const T,
     layout: &[(usize, [isize; 1])],
     start: usize,
@@ -149,13 +142,7 @@ pub(crate) unsafe fn gather<T: Element>(
     len: usize,
 ) {
     // SAFETY: as promised by the caller; elements of one size are copied alike.
-    unsafe {
-        match size_of::<T>() {
-            1 => gather_words::<u8>(src.cast(), layout, start, out.cast(), len),
-            4 => gather_words::<u32>(src.cast(), layout, start, out.cast(), len),
-            _ => gather_words::<u64>(src.cast(), layout, start, out.cast(), len),
-        }
-    }
+    unsafe { by_size!(T, gather_words(src.cast(), layout, start, out.cast(), len)) }
 }
 
 unsafe fn gather_words<W: Copy>(

@@ -7,10 +7,10 @@ use std::mem::MaybeUninit;
 
 use super::copy::{contiguous, copy_into};
 use super::reduce::Number;
-use super::strided::{In, Loop, Nest, Out, output};
+use super::strided::{In, Loop, Nest, Out, output_words};
 use super::threads::split;
 use crate::array::Array;
-use crate::dtype::{Element, dispatch};
+use crate::dtype::{Word, any_word, dispatch};
 use crate::shape::{Brackets, Shape, Strides, contiguous_strides};
 use crate::{DType, Result, error::bail};
 
@@ -22,13 +22,13 @@ pub(crate) fn index_select(x: &Array, batch: usize, dim: usize, index: &Array) -
     let own = index.shape()[batch..].iter();
     let shape: Shape = x.shape()[..dim].iter().chain(own).chain(&x.shape()[dim + 1..]).copied().collect();
     crate::tensor::checked_numel("index_select", &shape)?;
-    dispatch!(x.dtype(), "index_select", all, T => Ok(select::<T>(x, batch, dim, &index)))
+    Ok(any_word!(x.dtype(), W => select::<W>(x, batch, dim, &index)))
 }
 
 /// `out[.., i, ..] = x[.., index[.., i, ..], ..]`; the shape of `index`, which is no larger than `x` except in `dim`.
 pub(crate) fn gather(x: &Array, dim: usize, index: &Array) -> Result<Array> {
     let index = check("gather", x, dim, index)?;
-    dispatch!(x.dtype(), "gather", all, T => Ok(pick::<T>(x, dim, &index)))
+    Ok(any_word!(x.dtype(), W => pick::<W>(x, dim, &index)))
 }
 
 /// The transpose of [`scatter`] in `src`: as [`gather`], with zeros where a later element of `index` names the same
@@ -41,22 +41,24 @@ pub(crate) fn gather_last(x: &Array, dim: usize, index: &Array) -> Result<Array>
     shape[dim] = x.shape()[dim];
     let last = put::<i64>(&Array::full(shape, -1i64), dim, &index, &order, |_, new| new);
     let last = pick::<i64>(&last, dim, &index);
-    dispatch!(x.dtype(), "gather", all, T => {
-        let mut out = pick::<T>(x, dim, &index);
-        let values = out.as_mut_slice::<T>().unwrap_or_default().iter_mut();
+    Ok(any_word!(x.dtype(), W => {
+        let mut out = pick::<W>(x, dim, &index);
+        let values = out.as_mut_words::<W>().unwrap_or_default().iter_mut();
         for ((value, last), own) in values.zip(places(&last)).zip(places(&order)) {
             if last != own {
-                *value = T::ZERO;
+                // SAFETY: bytes of zeros are zero in every dtype.
+                *value = unsafe { std::mem::zeroed() };
             }
         }
-        Ok(out)
-    })
+        out
+    }))
 }
 
 /// A copy of `x` with `out[.., index[.., i, ..], ..] = src[.., i, ..]`; the last of several writes stays.
 pub(crate) fn scatter(x: &Array, dim: usize, index: &Array, src: &Array) -> Result<Array> {
     let index = check("scatter", x, dim, index)?;
-    dispatch!(x.dtype(), "scatter", all, T => Ok(put::<T>(x, dim, &index, src, |_, new| new)))
+    assert_eq!(x.dtype(), src.dtype());
+    Ok(any_word!(x.dtype(), W => put::<W>(x, dim, &index, src, |_, new| new)))
 }
 
 /// A copy of `x` with `out[.., index[.., i, ..], ..] += src[.., i, ..]`.
@@ -159,12 +161,12 @@ fn place(index: i64, size: usize) -> usize {
 }
 
 /// A fresh contiguous copy.
-fn copy<T: Element>(x: &Array) -> Array {
+fn copy<W: Word>(x: &Array) -> Array {
     // SAFETY: `copy_into` writes every element.
-    unsafe { Array::build(Shape::from_slice(x.shape()), |out: &mut [MaybeUninit<T>]| copy_into(x, out)) }
+    unsafe { Array::build_words(x.shape(), x.dtype(), |out: &mut [MaybeUninit<W>]| copy_into(x, out)) }
 }
 
-fn select<T: Element>(x: &Array, batch: usize, dim: usize, index: &Array) -> Array {
+fn select<T: Word>(x: &Array, batch: usize, dim: usize, index: &Array) -> Array {
     let all = places(index);
     let mut shape = Shape::from_slice(&x.shape()[..dim]);
     shape.extend_from_slice(&index.shape()[batch..]);
@@ -177,7 +179,7 @@ fn select<T: Element>(x: &Array, batch: usize, dim: usize, index: &Array) -> Arr
     let slice = inner.len();
     let run = inner.pop();
     let (size, step) = (x.shape()[dim], x.strides()[dim]);
-    let from = In::<T>::of(x);
+    let from = In::<T>::words(x);
     let write = |out: Out<T>| {
         if shape.contains(&0) {
             return;
@@ -202,7 +204,7 @@ fn select<T: Element>(x: &Array, batch: usize, dim: usize, index: &Array) -> Arr
         });
     };
     // SAFETY: every slice of the result is written.
-    unsafe { output(shape.clone(), write) }
+    unsafe { output_words(shape.clone(), x.dtype(), write) }
 }
 
 /// Copies elements in steps to neighbouring places.
@@ -224,7 +226,7 @@ unsafe fn copy_run<T: Copy>(from: *const T, run: Loop<1>, to: *mut T) {
 }
 
 /// As [`gather`], for an index that is known to be good: `i64`, in range.
-pub(super) fn pick<T: Element>(x: &Array, dim: usize, index: &Array) -> Array {
+pub(super) fn pick<T: Word>(x: &Array, dim: usize, index: &Array) -> Array {
     let (size, step) = (x.shape()[dim], x.strides()[dim]);
     let loops = |d: usize| Loop {
         size: index.shape()[d],
@@ -232,7 +234,7 @@ pub(super) fn pick<T: Element>(x: &Array, dim: usize, index: &Array) -> Array {
     };
     let mut nest = Nest::new((0..x.rank()).map(loops));
     let run = nest.pop();
-    let (from, places) = (In::<T>::of(x), In::<i64>::of(index));
+    let (from, places) = (In::<T>::words(x), In::<i64>::of(index));
     let write = |out: Out<T>| {
         if index.numel() == 0 {
             return;
@@ -253,11 +255,11 @@ pub(super) fn pick<T: Element>(x: &Array, dim: usize, index: &Array) -> Array {
         });
     };
     // SAFETY: every element of the result is written.
-    unsafe { output(index.to_shape(), write) }
+    unsafe { output_words(index.to_shape(), x.dtype(), write) }
 }
 
 /// Joins each element of `src` to the one that a checked index names; `src` has the shape of the index, or more.
-fn put<T: Element>(x: &Array, dim: usize, index: &Array, src: &Array, join: impl Fn(T, T) -> T + Sync) -> Array {
+fn put<T: Word>(x: &Array, dim: usize, index: &Array, src: &Array, join: impl Fn(T, T) -> T + Sync) -> Array {
     let mut out = copy::<T>(x);
     if index.numel() == 0 {
         return out;
@@ -274,8 +276,8 @@ fn put<T: Element>(x: &Array, dim: usize, index: &Array, src: &Array, join: impl
     let (outer, mut inner) = (loops(0..dim), loops(dim..x.rank()));
     let run = inner.pop();
     let step = strides[dim];
-    let (from, places) = (In::<T>::of(src), In::<i64>::of(index));
-    let to = Out::new(out.as_mut_slice::<T>().map_or(std::ptr::null_mut(), |s| s.as_mut_ptr()));
+    let (from, places) = (In::<T>::words(src), In::<i64>::of(index));
+    let to = Out::new(out.as_mut_words::<T>().map_or(std::ptr::null_mut(), |s| s.as_mut_ptr()));
     split(outer.len(), 1, index.numel() * 2, |range| {
         outer.walk(range, |_, base| {
             inner.walk(0..inner.len(), |_, more| {

@@ -1,10 +1,10 @@
 //! Several arrays as one.
 
 use super::copy::copy_into_strided;
-use super::strided::{Out, output};
+use super::strided::{Out, output_words};
 use crate::Result;
 use crate::array::Array;
-use crate::dtype::{Element, dispatch};
+use crate::dtype::{Word, any_word};
 use crate::shape::{Shape, contiguous_strides, with_dim};
 use crate::tensor::checked_numel;
 
@@ -15,7 +15,8 @@ pub(crate) fn cat(parts: &[&Array], dim: usize) -> Result<Array> {
     shape[dim] = parts.iter().fold(0, |n, x| usize::saturating_add(n, x.shape()[dim]));
     checked_numel("cat", &shape)?;
     let strides = contiguous_strides(&shape);
-    dispatch!(parts[0].dtype(), "cat", all, T => Ok(joined::<T>(parts, shape, &strides, &|x| x.shape()[dim] * strides[dim] as usize)))
+    let step = |x: &Array| x.shape()[dim] * strides[dim] as usize;
+    Ok(any_word!(parts[0].dtype(), W => joined::<W>(parts, shape, &strides, &step)))
 }
 
 /// The arrays, of one dtype and shape, side by side along a new dimension `dim`; there is one.
@@ -24,12 +25,12 @@ pub(crate) fn stack(parts: &[&Array], dim: usize) -> Result<Array> {
     checked_numel("stack", &shape)?;
     let mut strides = contiguous_strides(&shape);
     let step = strides.remove(dim) as usize;
-    dispatch!(parts[0].dtype(), "stack", all, T => Ok(joined::<T>(parts, shape, &strides, &|_| step)))
+    Ok(any_word!(parts[0].dtype(), W => joined::<W>(parts, shape, &strides, &|_| step)))
 }
 
 /// An array of `shape` that the parts cover: each with `strides`, and `step` of it away from the next.
-fn joined<T: Element>(parts: &[&Array], shape: Shape, strides: &[isize], step: &dyn Fn(&Array) -> usize) -> Array {
-    let write = |out: Out<T>| {
+fn joined<W: Word>(parts: &[&Array], shape: Shape, strides: &[isize], step: &dyn Fn(&Array) -> usize) -> Array {
+    let write = |out: Out<W>| {
         let mut start = 0;
         for x in parts {
             // SAFETY: the strides are those of the result, and the part from `start` on has room for `x`.
@@ -38,7 +39,7 @@ fn joined<T: Element>(parts: &[&Array], shape: Shape, strides: &[isize], step: &
         }
     };
     // SAFETY: the parts cover the result.
-    unsafe { output(shape, write) }
+    unsafe { output_words(shape, parts[0].dtype(), write) }
 }
 
 #[cfg(test)]

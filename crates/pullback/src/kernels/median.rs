@@ -15,7 +15,7 @@ use crate::{DType, Result};
 /// With a NaN among them that is the first NaN, or NaNs are left out if `skip_nan`, unless there is nothing else.
 pub(crate) fn median(x: &Array, dim: usize, skip_nan: bool) -> Result<Array> {
     // Whole numbers keep their order as `i64`.
-    let x = if x.dtype().is_float() { x.clone() } else { cast(x, DType::I64) };
+    let x = if x.dtype().is_differentiable() { x.clone() } else { cast(x, DType::I64) };
     dispatch!(x.dtype(), "median", [I64, F32, F64], T => Ok(middle::<T>(&x, dim, skip_nan)))
 }
 

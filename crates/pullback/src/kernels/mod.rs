@@ -4,6 +4,7 @@ pub(crate) mod cast;
 pub(crate) mod classes;
 pub(crate) mod copy;
 pub(crate) mod gather;
+pub(crate) mod half;
 pub(crate) mod join;
 pub(crate) mod linalg;
 pub(crate) mod map;

@@ -1,8 +1,8 @@
 //! Putting a small array at its place in a larger one.
 
-use super::copy::{any_dtype, copy_into_strided};
+use super::copy::copy_into_strided;
 use crate::array::Array;
-use crate::dtype::Scalar;
+use crate::dtype::{Scalar, any_word};
 use crate::kernels::cast::full;
 use crate::shape::Strides;
 
@@ -18,10 +18,10 @@ pub(crate) fn place(x: &Array, shape: &[usize], view: impl FnOnce(&Array) -> Arr
     if x.numel() == 0 {
         return out;
     }
-    any_dtype!(x.dtype(), T => {
-        let data = out.as_mut_slice::<T>().expect("a fresh array is contiguous and has one owner");
+    any_word!(x.dtype(), W => {
+        let data = out.as_mut_words::<W>().expect("a fresh array is contiguous and has one owner");
         // SAFETY: a view of `out` has its elements inside `data`, and no two of this one coincide.
-        unsafe { copy_into_strided::<T>(x, data.as_mut_ptr().wrapping_add(first), &strides) };
+        unsafe { copy_into_strided::<W>(x, data.as_mut_ptr().wrapping_add(first), &strides) };
     });
     out
 }

@@ -6,6 +6,8 @@
 
 use smallvec::SmallVec;
 
+use super::cast::cast;
+use super::map::map;
 use super::math::Float;
 use super::simd::vectorize;
 use super::strided::{Out, output};
@@ -197,10 +199,23 @@ impl Draw for f64 {
     }
 }
 
-/// Numbers uniform in [0, 1): multiples of 2⁻²⁴ for `f32`, of 2⁻⁵³ for `f64`.
+/// Numbers uniform in [0, 1): multiples of 2⁻¹¹ for `f16`, of 2⁻⁸ for `bf16`, of 2⁻²⁴ for `f32`, of 2⁻⁵³ for `f64`.
 pub(crate) fn uniform(shape: &[usize], runs: &Runs, dtype: DType, key: u64, stream: u64) -> Result<Array> {
     match dtype {
         DType::F64 => Ok(uniform_of::<f64, { 2 * LANES }>(shape, runs, key, stream)),
+        DType::F16 | DType::BF16 => {
+            // Rounding could give 1.
+            let steps = if dtype == DType::F16 { 2048.0 } else { 256.0 };
+            let x = uniform_of::<f32, { 4 * LANES }>(shape, runs, key, stream);
+            Ok(cast(
+                &map(
+                    &x,
+                    #[inline(always)]
+                    move |v: f32| (v * steps).floor() / steps,
+                ),
+                dtype,
+            ))
+        }
         _ => dispatch!(dtype, "uniform", [F32], T => Ok(uniform_of::<T, { 4 * LANES }>(shape, runs, key, stream))),
     }
 }
@@ -229,6 +244,7 @@ fn uniform_of<T: Draw, const N: usize>(shape: &[usize], runs: &Runs, key: u64, s
 pub(crate) fn normal(shape: &[usize], runs: &Runs, dtype: DType, key: u64, stream: u64) -> Result<Array> {
     match dtype {
         DType::F64 => Ok(normal_of::<f64, { 2 * LANES }>(shape, runs, key, stream)),
+        DType::F16 | DType::BF16 => Ok(cast(&normal_of::<f32, { 4 * LANES }>(shape, runs, key, stream), dtype)),
         _ => dispatch!(dtype, "normal", [F32], T => Ok(normal_of::<T, { 4 * LANES }>(shape, runs, key, stream))),
     }
 }

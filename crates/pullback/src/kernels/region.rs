@@ -3,9 +3,9 @@
 use std::mem::MaybeUninit;
 
 use super::cast::full;
-use super::copy::{any_dtype, copy_into, copy_into_strided};
+use super::copy::{copy_into, copy_into_strided};
 use crate::array::{Array, Cut};
-use crate::dtype::{Element, Scalar};
+use crate::dtype::{Scalar, Word, any_word};
 use crate::shape::{Strides, contiguous_strides};
 
 /// Zeros of `shape` with the elements of `x` at the places that `cuts` select.
@@ -18,10 +18,11 @@ pub(crate) fn place(x: &Array, shape: &[usize], cuts: &[Cut]) -> Array {
 
 /// A copy of `x` with the elements that `cuts` select replaced by those of `value`.
 pub(crate) fn replace(x: &Array, value: &Array, cuts: &[Cut]) -> Array {
-    any_dtype!(x.dtype(), T => {
+    assert_eq!(value.dtype(), x.dtype());
+    any_word!(x.dtype(), W => {
         // SAFETY: `copy_into` writes every element.
         unsafe {
-            Array::build::<T>(x.to_shape(), |out| {
+            Array::build_words::<W>(x.to_shape(), x.dtype(), |out| {
                 copy_into(x, out);
                 write(out, x.shape(), value, cuts);
             })
@@ -33,17 +34,17 @@ pub(crate) fn replace(x: &Array, value: &Array, cuts: &[Cut]) -> Array {
 /// contiguous or not the only owner.
 pub(crate) fn replace_in_place(x: &mut Array, value: &Array, cuts: &[Cut]) -> bool {
     let shape = x.to_shape();
-    any_dtype!(x.dtype(), T => {
-        let Some(data) = x.as_mut_slice::<T>() else { return false };
+    assert_eq!(value.dtype(), x.dtype());
+    any_word!(x.dtype(), W => {
+        let Some(data) = x.as_mut_words::<W>() else { return false };
         // SAFETY: what is written stays initialised.
-        write::<T>(unsafe { &mut *(std::ptr::from_mut(data) as *mut [MaybeUninit<T>]) }, &shape, value, cuts);
+        write::<W>(unsafe { &mut *(std::ptr::from_mut(data) as *mut [MaybeUninit<W>]) }, &shape, value, cuts);
     });
     true
 }
 
 /// Writes `value` to the places that `cuts` select of the row-major elements `out` of `shape`.
-fn write<T: Element>(out: &mut [MaybeUninit<T>], shape: &[usize], value: &Array, cuts: &[Cut]) {
-    assert_eq!(value.dtype(), T::DTYPE);
+fn write<W: Word>(out: &mut [MaybeUninit<W>], shape: &[usize], value: &Array, cuts: &[Cut]) {
     assert!(cuts.iter().filter(|c| c.keep).map(|c| c.len).eq(value.shape().iter().copied()));
     if value.numel() == 0 {
         return;
@@ -55,10 +56,10 @@ fn write<T: Element>(out: &mut [MaybeUninit<T>], shape: &[usize], value: &Array,
             strides.push(stride * cut.step);
         }
     }
-    let start = out.as_mut_ptr().cast::<T>().wrapping_add(first);
+    let start = out.as_mut_ptr().cast::<W>().wrapping_add(first);
     // SAFETY: cuts lie inside their dimensions, so every place is inside `out` and no two coincide. `out` is borrowed
     // for writing, so it is no part of `value`.
-    unsafe { copy_into_strided::<T>(value, start, &strides) };
+    unsafe { copy_into_strided::<W>(value, start, &strides) };
 }
 
 #[cfg(test)]

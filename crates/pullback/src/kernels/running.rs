@@ -106,7 +106,7 @@ pub(crate) fn logcumsumexp(x: &Array, dim: usize) -> Result<Array> {
 /// count as largest and as smallest.
 pub(crate) fn running_extreme(x: &Array, dim: usize, largest: bool) -> Result<Array> {
     // Whole numbers keep their order as `i64`.
-    let x = contiguous(&if x.dtype().is_float() { x.clone() } else { cast(x, DType::I64) });
+    let x = contiguous(&if x.dtype().is_differentiable() { x.clone() } else { cast(x, DType::I64) });
     dispatch!(x.dtype(), "cummax", [I64, F32, F64], T => {
         let from = In::<T>::of(&x);
         let write = |out: Out<i64>| {

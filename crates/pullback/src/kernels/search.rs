@@ -17,11 +17,11 @@ pub(crate) fn searchsorted(sorted: &Array, values: &Array, right: bool) -> Resul
 }
 
 #[inline(always)]
-fn less<T: Element>(a: T, b: T) -> bool {
+fn less<T: Element + PartialOrd>(a: T, b: T) -> bool {
     a < b || (is_nan(b) && !is_nan(a))
 }
 
-fn search<T: Element>(sorted: &Array, values: &Array, right: bool) -> Array {
+fn search<T: Element + PartialOrd>(sorted: &Array, values: &Array, right: bool) -> Array {
     let (sorted, values) = (contiguous(sorted), contiguous(values));
     let n = sorted.shape().last().copied().unwrap_or(1);
     // How many values share a sequence.

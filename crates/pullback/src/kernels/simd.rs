@@ -1,6 +1,6 @@
 //! Run-time choice of instruction set: a loop written once, compiled for each.
 
-use crate::dtype::Element;
+use crate::dtype::{Element, Word};
 
 /// Runs `f` with the widest instruction set of this machine.
 ///
@@ -26,6 +26,12 @@ pub(crate) fn vectorize<R>(f: impl FnOnce() -> R) -> R {
 #[inline(always)]
 pub(crate) fn vectorize_floats<T: Element, R>(f: impl FnOnce() -> R) -> R {
     if const { T::DTYPE.is_float() } { vectorize(f) } else { f() }
+}
+
+/// [`vectorize`] for loops that choose among words of the size of floats.
+#[inline(always)]
+pub(crate) fn vectorize_words<W: Word, R>(f: impl FnOnce() -> R) -> R {
+    if const { matches!(size_of::<W>(), 4 | 8) } { vectorize(f) } else { f() }
 }
 
 #[cfg(all(target_arch = "x86_64", not(miri), not(debug_assertions)))]

@@ -4,8 +4,9 @@ use std::mem::MaybeUninit;
 
 use smallvec::SmallVec;
 
+use crate::DType;
 use crate::array::Array;
-use crate::dtype::Element;
+use crate::dtype::{Element, Word};
 use crate::shape::Shape;
 
 /// The address of an output of which threads write disjoint parts.
@@ -60,6 +61,13 @@ impl<T: Element> In<T> {
     pub(crate) fn of(x: &Array) -> In<T> {
         In(x.as_ptr::<T>())
     }
+}
+
+impl<T: Word> In<T> {
+    /// The elements of an array of any dtype as words of their size.
+    pub(crate) fn words(x: &Array) -> In<T> {
+        In(x.start::<T>())
+    }
 
     /// The address `offset` elements further on.
     #[inline(always)]
@@ -81,6 +89,15 @@ impl<T: Element> In<T> {
 pub(crate) unsafe fn output<T: Element>(shape: Shape, fill: impl FnOnce(Out<T>)) -> Array {
     // SAFETY: by the contract of this function.
     unsafe { Array::build(shape, |out: &mut [MaybeUninit<T>]| fill(Out::new(out.as_mut_ptr().cast()))) }
+}
+
+/// [`output`] of any dtype, written as words of the size of its elements.
+///
+/// # Safety
+/// `fill` must initialise every element.
+pub(crate) unsafe fn output_words<W: Word>(shape: Shape, dtype: DType, fill: impl FnOnce(Out<W>)) -> Array {
+    // SAFETY: by the contract of this function.
+    unsafe { Array::build_words(shape, dtype, |out: &mut [MaybeUninit<W>]| fill(Out::new(out.as_mut_ptr().cast()))) }
 }
 
 /// One loop: how often, and the step of each operand, in elements.

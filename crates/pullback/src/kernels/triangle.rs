@@ -1,23 +1,24 @@
 //! Triangles of matrices.
 
-use super::copy::{any_dtype, copy_into};
+use super::copy::copy_into;
 use crate::array::Array;
-use crate::dtype::Element;
+use crate::dtype::any_word;
 
 /// A copy of the matrices in the last two dims, with zeros above diagonal number `diagonal`, or below it if `upper`.
 pub(crate) fn triangle(x: &Array, diagonal: isize, upper: bool) -> Array {
     let (rows, columns) = (x.shape()[x.rank() - 2], x.shape()[x.rank() - 1]);
-    any_dtype!(x.dtype(), T => {
+    any_word!(x.dtype(), W => {
         // SAFETY: `copy_into` writes every element.
-        let mut out = unsafe { Array::build::<T>(x.to_shape(), |out| copy_into(x, out)) };
+        let mut out = unsafe { Array::build_words::<W>(x.to_shape(), x.dtype(), |out| copy_into(x, out)) };
         if columns > 0 {
-            let data = out.as_mut_slice::<T>().unwrap_or_default();
+            let data = out.as_mut_words::<W>().unwrap_or_default();
             for (k, row) in data.chunks_exact_mut(columns).enumerate() {
                 // The first column above the diagonal, or the first of the triangle.
                 let edge = (k % rows) as i128 + diagonal as i128 + i128::from(!upper);
                 let edge = edge.clamp(0, columns as i128) as usize;
                 let cleared = if upper { &mut row[..edge] } else { &mut row[edge..] };
-                cleared.fill(T::ZERO);
+                // SAFETY: bytes of zeros are zero in every dtype.
+                unsafe { cleared.as_mut_ptr().write_bytes(0, cleared.len()) };
             }
         }
         out

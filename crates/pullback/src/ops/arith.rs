@@ -36,7 +36,7 @@ pub(super) fn fits(i: i64, dtype: DType) -> bool {
         DType::Bool => i == 0 || i == 1,
         DType::U8 => u8::try_from(i).is_ok(),
         DType::I32 => i32::try_from(i).is_ok(),
-        DType::I64 | DType::F32 | DType::F64 => true,
+        _ => true,
     }
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn with_common_dtype(
     f: impl FnOnce(&Tensor, &Tensor) -> Result<Tensor>,
 ) -> Result<Tensor> {
     let (da, db) = (a.dtype(), b.dtype());
-    if da == db && (!float || da.is_float()) {
+    if da == db && (!float || da.is_differentiable()) {
         return f(a, b);
     }
     let mut dtype = promote_ranked((da, a.rank()), (db, b.rank()));
@@ -74,6 +74,7 @@ fn reuse(
 ) -> std::result::Result<Tensor, (Tensor, Tensor)> {
     if let (ReprMut::Array(x), ReprMut::Array(y)) = (a.repr_mut(), b.repr_mut())
         && x.dtype() == y.dtype()
+        && !x.dtype().is_half()
     {
         if crate::shape::broadcasts_to(y.shape(), x.shape()) && left(x, y) {
             return Ok(a);

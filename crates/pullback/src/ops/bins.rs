@@ -13,6 +13,7 @@ use crate::error::bail;
 use crate::function::op::{Batched, Cotangents, Op, Tangents};
 use crate::function::{Cotangent, OpRef, Outs, Saved, Tangent, VmapInfo};
 use crate::interp::{batch, bind1};
+use crate::kernels::half::widened;
 use crate::kernels::{copy, search};
 use crate::shape::numel;
 use crate::tensor::Operand;
@@ -189,7 +190,8 @@ impl Op for SearchSorted {
         false
     }
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
-        Ok(smallvec![search::searchsorted(inputs[0].concrete(), inputs[1].concrete(), self.right)?.into()])
+        let [sorted, values] = [inputs[0].concrete(), inputs[1].concrete()];
+        Ok(smallvec![widened([sorted, values], |[s, v]| search::searchsorted(s, v, self.right))?.into()])
     }
     fn save(&self, _: &[bool], _: &[&Tensor], _: &[Tensor]) -> Result<Saved> {
         Ok(Saved::default())
@@ -234,7 +236,7 @@ fn search_in(op: &str, sorted: &Tensor, values: &Tensor, right: bool) -> Result<
         );
     }
     let mut dtype = sorted.dtype().promote(values.dtype());
-    if !dtype.is_float() {
+    if !dtype.is_differentiable() {
         dtype = DType::I64;
     }
     apply1(SearchSorted { right }, &[&sorted.to_dtype(dtype)?, &values.to_dtype(dtype)?])
@@ -291,14 +293,14 @@ fn count(places: &Tensor, weights: Option<&Tensor>, length: usize) -> Result<Ten
     let n = places.numel();
     let weights = match weights {
         None => Tensor::ones(&[], DType::I64)?,
-        Some(w) if w.dtype().is_float() => w.reshape_to(&[n])?,
+        Some(w) if w.dtype().is_differentiable() => w.reshape_to(&[n])?,
         Some(w) => w.to_dtype(DType::I64)?.reshape_to(&[n])?,
     };
     Tensor::zeros(&[length], weights.dtype())?.scatter_add(0, &places.reshape_to(&[n])?, &weights)
 }
 
 fn bincount(x: &Tensor, weights: Option<&Tensor>, length: usize) -> Result<Tensor> {
-    if x.dtype().is_float() || x.dtype() == DType::Bool {
+    if !x.dtype().is_int() {
         bail!(Dtype, "bincount: expected integers, got {}", x.ty(); help = "convert them with `to_dtype`");
     }
     check_weights("bincount", x, weights)?;

@@ -5,22 +5,29 @@ use std::fmt;
 use smallvec::smallvec;
 
 use super::family::{Unary, unary};
-use super::table::{Naive, Sample, ops, sample_tensor};
+use super::table::{ErrorSample, Naive, Sample, ops, sample_tensor};
 use crate::array::Array;
+use crate::error::bail;
 use crate::function::op::{Batched, Cotangents, Op, Tangents};
 use crate::function::{Cotangent, OpRef, Outs, Saved, Tangent, VmapInfo};
 use crate::interp::{bind, bind1};
 use crate::kernels::cast;
-use crate::{DType, Result, Tensor};
+use crate::{DType, ErrorKind, Result, Tensor};
 
 ops! { OPS;
     /// The elements converted to another dtype.
     ///
     /// # Dtypes
-    /// From any to any. Floats are truncated towards zero and saturate when they become integers; non-zero is `true`.
+    /// From any to any, except that complex numbers stay complex: which real number is meant is said by `real`, `imag` or
+    /// `abs`. Floats are truncated towards zero and saturate when they become integers; non-zero is `true`. What is too
+    /// large for `f16` becomes infinite.
     ///
     /// # Derivative
-    /// Between floats, the cotangent converted back. Through an integer or bool there is none.
+    /// Between floats and complex numbers, the cotangent converted back, which is its real part if floats became complex.
+    /// Through an integer or bool there is none.
+    ///
+    /// # Errors
+    /// `Dtype` from a complex dtype to one that is not.
     ///
     /// # Example
     /// ```
@@ -28,7 +35,7 @@ ops! { OPS;
     /// assert_eq!(Tensor::from([1.9, -1.9]).to_dtype(DType::I32)?.to_vec::<i32>()?, [1, -1]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn to_dtype(&self, dtype: DType) -> Result<Tensor> = to_dtype { samples: to_dtype_samples };
+    fn to_dtype(&self, dtype: DType) -> Result<Tensor> = to_dtype { samples: to_dtype_samples, errors: to_dtype_errors };
 
     /// The same values as a constant: whatever is being differentiated, this tensor does not depend on it.
     ///
@@ -65,6 +72,15 @@ impl fmt::Debug for Cast {
 }
 
 fn to_dtype(x: &Tensor, dtype: DType) -> Result<Tensor> {
+    if x.dtype().is_complex() && !dtype.is_complex() {
+        bail!(Dtype, "to_dtype: expected a complex dtype for {}, got {dtype}", x.ty(); help = "take its `real` part, \
+            `imag` or `abs` first");
+    }
+    convert(x, dtype)
+}
+
+/// `to_dtype`, which also takes the real part of a complex number.
+pub(crate) fn convert(x: &Tensor, dtype: DType) -> Result<Tensor> {
     let from = x.dtype();
     if from == dtype {
         return x.unchanged("to_dtype");
@@ -83,7 +99,7 @@ impl Op for Cast {
         Some(self)
     }
     fn is_differentiable(&self) -> bool {
-        self.from.is_float() && self.to.is_float()
+        self.from.is_differentiable() && self.to.is_differentiable()
     }
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
         Ok(smallvec![cast::cast(inputs[0].concrete(), self.to).into()])
@@ -92,10 +108,10 @@ impl Op for Cast {
         Ok(Saved::default())
     }
     fn backward(&self, _: &Saved, _: &[bool], grads: &[Cotangent]) -> Result<Cotangents> {
-        Ok(smallvec![grads[0].map(|g| g.to_dtype(self.from))?])
+        Ok(smallvec![grads[0].map(|g| convert(g, self.from))?])
     }
     fn jvp(&self, _: &Saved, tangents: &[Tangent]) -> Result<Tangents> {
-        Ok(smallvec![tangents[0].map(|t| t.to_dtype(self.to))?])
+        Ok(smallvec![tangents[0].map(|t| convert(t, self.to))?])
     }
     fn vmap(&self, _: &VmapInfo, dims: &[Option<usize>], inputs: &[&Tensor]) -> Result<Batched> {
         let outs = bind(&OpRef::new(Cast { ..*self }), inputs)?;
@@ -141,4 +157,14 @@ fn to_dtype_samples() -> Vec<Sample> {
             })
             .not_differentiable(),
     ]
+}
+
+fn to_dtype_errors() -> Vec<ErrorSample> {
+    let z = Tensor::ones(&[2], DType::C64).expect("a small tensor");
+    vec![ErrorSample::new(
+        "complex to real",
+        ErrorKind::Dtype,
+        "to_dtype: expected a complex dtype for c64[2], got f32",
+        move || z.to_dtype(DType::F32),
+    )]
 }

@@ -8,12 +8,11 @@ use super::family::{Binary, Operands, Reads, Slope, UnaryOp, UnaryWith, binary, 
 use super::structural::broadcast_to;
 use super::table::{ErrorSample, Kink, Naive, Sample, ops, sample_tensor};
 use crate::array::Array;
-use crate::dtype::{Element, Scalar, dispatch};
+use crate::dtype::{Element, Scalar, any_word, dispatch};
 use crate::error::bail;
 use crate::function::op::{Batched, Cotangents, Op, State, Tangents};
 use crate::function::{Cotangent, OpRef, Outs, Saved, Tangent, VmapInfo};
 use crate::interp::bind1;
-use crate::kernels::copy::any_dtype;
 use crate::kernels::map;
 use crate::kernels::math::Float;
 use crate::kernels::reduce::is_nan;
@@ -174,7 +173,7 @@ fn where_shape([condition, a, b]: [&Tensor; 3]) -> Result<Shape> {
 }
 
 fn where_kernel(condition: &Array, a: &Array, b: &Array, shape: &[usize]) -> Array {
-    any_dtype!(a.dtype(), T => map::select::<T>(condition, a, b, shape))
+    any_word!(a.dtype(), W => map::select::<W>(condition, a, b, shape))
 }
 
 impl Op for Where {

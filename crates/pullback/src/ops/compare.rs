@@ -97,7 +97,7 @@ fn less(a: &Array, b: &Array, shape: &[usize]) -> Result<Array> {
 
 /// `x < y` for any element, of which `false` is below `true`.
 #[inline(always)]
-pub(super) fn below<T: Element>(x: T, y: T) -> bool {
+pub(super) fn below<T: Element + PartialOrd>(x: T, y: T) -> bool {
     x < y
 }
 
@@ -251,6 +251,11 @@ ops! { LOGIC;
     fn logical_not(&self) -> Result<Tensor> = logical_not { samples: not_samples };
 }
 
+/// Whether each element is not 0.
+pub(super) fn truth(x: &Tensor) -> Result<Tensor> {
+    if x.dtype().is_complex() { x.ne(0) } else { x.to_dtype(DType::Bool) }
+}
+
 /// Calls `f` with the truth of both operands, after a check that names `op`.
 fn with_truth(
     op: &str,
@@ -260,7 +265,7 @@ fn with_truth(
 ) -> Result<Tensor> {
     b.with_operand(op, DType::Bool, |b| {
         super::family::broadcast_shape(op, a, b)?;
-        f(&a.to_dtype(DType::Bool)?, &b.to_dtype(DType::Bool)?)
+        f(&truth(a)?, &truth(b)?)
     })
 }
 

@@ -227,6 +227,7 @@ struct Triangle {
 
 impl Linear for Triangle {
     const NAME: &'static str = "triangle";
+    const COMPUTES: bool = false;
     fn kernel(&self, x: &Array) -> Result<Array> {
         Ok(triangle(x, self.diagonal, self.upper))
     }

@@ -10,6 +10,7 @@ use crate::error::bail;
 use crate::function::op::{Batched, Cotangents, Op, Tangents};
 use crate::function::{Cotangent, OpRef, Outs, Saved, Tangent, VmapInfo};
 use crate::interp::bind1;
+use crate::kernels::half::widened;
 use crate::{Result, Tensor};
 
 /// A function of one tensor without a derivative.
@@ -29,7 +30,7 @@ struct DiscreteOp<K>(K);
 /// Applies a [`Discrete`].
 pub(super) fn discrete<K: Discrete>(op: K, x: &Tensor) -> Result<Tensor> {
     match x.array() {
-        Some(array) => Ok(op.kernel(array)?.into()),
+        Some(array) => Ok(widened([array], |[x]| op.kernel(x))?.into()),
         None => bind1(&OpRef::new(DiscreteOp(op)), &[x]),
     }
 }
@@ -48,7 +49,7 @@ impl<K: Discrete> Op for DiscreteOp<K> {
     }
 
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
-        Ok(smallvec![self.0.kernel(inputs[0].concrete())?.into()])
+        Ok(smallvec![widened([inputs[0].concrete()], |[x]| self.0.kernel(x))?.into()])
     }
 
     fn save(&self, _: &[bool], _: &[&Tensor], _: &[Tensor]) -> Result<Saved> {

@@ -13,6 +13,7 @@ use crate::error::bail;
 use crate::function::op::{Batched, Cotangents, Op, State, Tangents};
 use crate::function::{Cotangent, OpRef, Outs, Saved, Tangent, VmapInfo};
 use crate::interp::{batch, bind, bind1};
+use crate::kernels::half::{widened, widened_elementwise};
 use crate::kernels::map;
 use crate::kernels::math::Float;
 use crate::shape::{Shape, same_shape};
@@ -151,7 +152,7 @@ impl<K: UnaryWith> UnaryOp<K> {
 #[inline]
 pub(crate) fn unary<K: Unary>(x: &Tensor) -> Result<Tensor> {
     match x.array() {
-        Some(array) => Ok(K::kernel(array)?.into()),
+        Some(array) => Ok(widened_elementwise([array], array.shape(), |[x], _| K::kernel(x))?.into()),
         None => bind1(&OpRef::Static(Plain::<K>::OP), &[x]),
     }
 }
@@ -160,7 +161,7 @@ pub(crate) fn unary<K: Unary>(x: &Tensor) -> Result<Tensor> {
 #[inline]
 pub(crate) fn unary_with<K: UnaryWith>(op: &K, x: &Tensor) -> Result<Tensor> {
     match x.array() {
-        Some(array) => Ok(op.kernel(array)?.into()),
+        Some(array) => Ok(widened_elementwise([array], array.shape(), |[x], _| op.kernel(x))?.into()),
         None => bind1(&op.share(), &[x]),
     }
 }
@@ -179,7 +180,8 @@ impl<K: UnaryWith> Op for UnaryOp<K> {
     }
 
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
-        Ok(smallvec![self.0.kernel(inputs[0].concrete())?.into()])
+        let x = inputs[0].concrete();
+        Ok(smallvec![widened_elementwise([x], x.shape(), |[x], _| self.0.kernel(x))?.into()])
     }
 
     fn save(&self, _: &[bool], inputs: &[&Tensor], outputs: &[Tensor]) -> Result<Saved> {
@@ -307,7 +309,7 @@ pub(crate) trait Binary: Sized + Send + Sync + 'static {
 /// A [`Binary`] as an operation.
 pub(crate) struct BinaryOp<K>(PhantomData<K>);
 
-/// The shapes of the operands and the result, kept where they differ.
+/// The shapes of the operands and the result, kept where that of an operand that is differentiated differs.
 struct Shapes([Shape; 3]);
 
 impl<K: Binary> BinaryOp<K> {
@@ -335,15 +337,23 @@ impl<K: Binary> BinaryOp<K> {
 #[inline]
 pub(crate) fn binary<K: Binary>(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     let (Some(x), Some(y)) = (a.array(), b.array()) else {
-        if !same_shape(a.shape(), b.shape()) {
+        if !is_simple(a.shape(), b.shape()) {
             broadcast_shape(K::NAME, a, b)?;
         }
         return bind1(&OpRef::Static(BinaryOp::<K>::OP), &[a, b]);
     };
-    if same_shape(x.shape(), y.shape()) {
-        return Ok(K::kernel(x, y, x.shape())?.into());
+    if is_simple(x.shape(), y.shape()) {
+        let shape = if x.rank() == 0 { y.shape() } else { x.shape() };
+        return Ok(widened_elementwise([x, y], shape, |[x, y], shape| K::kernel(x, y, shape))?.into());
     }
-    Ok(K::kernel(x, y, &broadcast_shape(K::NAME, a, b)?)?.into())
+    let shape = broadcast_shape(K::NAME, a, b)?;
+    Ok(widened_elementwise([x, y], &shape, |[x, y], shape| K::kernel(x, y, shape))?.into())
+}
+
+/// True for equal shapes, and where one is that of a number: the result has the shape of the other operand.
+#[inline(always)]
+fn is_simple(a: &[usize], b: &[usize]) -> bool {
+    same_shape(a, b) || a.is_empty() || b.is_empty()
 }
 
 /// The shape that two operands broadcast to.
@@ -378,9 +388,9 @@ impl<K: Binary> Op for BinaryOp<K> {
                 saved.tensors.push(t.clone());
             }
         }
-        let (a, b) = (inputs[0].shape(), inputs[1].shape());
-        if !same_shape(a, b) {
-            saved = saved.with_state(Shapes([a, b, outputs[0].shape()].map(Shape::from_slice)));
+        let (a, b, y) = (inputs[0].shape(), inputs[1].shape(), outputs[0].shape());
+        if needs[0] && !same_shape(a, y) || needs[1] && !same_shape(b, y) {
+            saved = saved.with_state(Shapes([a, b, y].map(Shape::from_slice)));
         }
         Ok(saved)
     }
@@ -435,6 +445,8 @@ pub(crate) fn apply1(op: impl Op, inputs: &[&Tensor]) -> Result<Tensor> {
 /// A linear function of one tensor: both modes follow from the function itself and its transpose.
 pub(crate) trait Linear: Clone + fmt::Debug + Send + Sync + 'static {
     const NAME: &'static str;
+    /// False if the kernel only moves elements, whatever their dtype.
+    const COMPUTES: bool = true;
 
     /// Computes the result.
     fn kernel(&self, x: &Array) -> Result<Array>;
@@ -458,9 +470,14 @@ struct LinearOp<K>(K);
 /// Applies a [`Linear`].
 pub(crate) fn linear<K: Linear>(op: K, x: &Tensor) -> Result<Tensor> {
     match x.array() {
-        Some(array) => Ok(op.kernel(array)?.into()),
+        Some(array) => Ok(run_linear(&op, array)?.into()),
         None => bind1(&OpRef::new(LinearOp(op)), &[x]),
     }
+}
+
+#[inline]
+fn run_linear<K: Linear>(op: &K, x: &Array) -> Result<Array> {
+    if K::COMPUTES { widened([x], |[x]| op.kernel(x)) } else { op.kernel(x) }
 }
 
 impl<K: Linear> Op for LinearOp<K> {
@@ -473,7 +490,7 @@ impl<K: Linear> Op for LinearOp<K> {
     }
 
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
-        Ok(smallvec![self.0.kernel(inputs[0].concrete())?.into()])
+        Ok(smallvec![run_linear(&self.0, inputs[0].concrete())?.into()])
     }
 
     fn save(&self, _: &[bool], inputs: &[&Tensor], _: &[Tensor]) -> Result<Saved> {

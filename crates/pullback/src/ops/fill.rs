@@ -4,7 +4,7 @@ use super::arith::{binary_samples, with_common_dtype};
 use super::reduce::to_float;
 use super::table::{ErrorSample, Kink, Naive, Sample, ops, sample_tensor};
 use crate::tensor::Operand;
-use crate::{DType, ErrorKind, Result, Tensor};
+use crate::{DType, ErrorKind, Result, Tensor, bf16, f16};
 
 ops! { OPS;
     /// The elements, with those where `mask` holds replaced by `value`.
@@ -95,6 +95,8 @@ fn lerp(x: &Tensor, end: &Tensor, weight: impl Operand) -> Result<Tensor> {
 
 fn nan_to_num(x: &Tensor, nan: f64, posinf: Option<f64>, neginf: Option<f64>) -> Result<Tensor> {
     let largest = match x.dtype() {
+        DType::F16 => f16::MAX.to_f64(),
+        DType::BF16 => bf16::MAX.to_f64(),
         DType::F32 => f64::from(f32::MAX),
         DType::F64 => f64::MAX,
         _ => return Ok(x.clone()),

@@ -6,7 +6,7 @@ use smallvec::smallvec;
 
 use super::arith::mul_owned;
 use super::discrete::{Discrete, discrete};
-use super::reduce::to_float;
+use super::reduce::to_real_float;
 use super::softmax::softmax_differential;
 use super::table::{ErrorSample, Naive, Sample, ops, sample_tensor};
 use crate::array::Array;
@@ -15,6 +15,7 @@ use crate::function::op::{Batched, Cotangents, Op, Tangents};
 use crate::function::{Cotangent, OpRef, Outs, Saved, Tangent, VmapInfo};
 use crate::interp::{batch, bind, bind1};
 use crate::kernels::classes;
+use crate::kernels::half::widened;
 use crate::shape::{Brackets, with_dim};
 use crate::{DType, ErrorKind, Result, Tensor};
 
@@ -242,7 +243,7 @@ impl Op for CrossEntropy {
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
         let (x, target) = (inputs[0].concrete(), inputs[1].concrete());
         let target = classes::check(self.op, target, x.shape()[x.rank() - 1], self.lanes)?;
-        Ok(smallvec![classes::cross_entropy(x, &target)?.into()])
+        Ok(smallvec![widened([x], |[x]| classes::cross_entropy(x, &target))?.into()])
     }
     fn save(&self, _: &[bool], inputs: &[&Tensor], _: &[Tensor]) -> Result<Saved> {
         Ok(Saved::tensors([inputs[0], inputs[1]]))
@@ -277,7 +278,7 @@ impl Op for SoftmaxLessTarget {
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
         let (x, target) = (inputs[0].concrete(), inputs[1].concrete());
         let target = classes::check("cross_entropy", target, x.shape()[x.rank() - 1], 0)?;
-        Ok(smallvec![classes::softmax_less_target(x, &target)?.into()])
+        Ok(smallvec![widened([x], |[x]| classes::softmax_less_target(x, &target))?.into()])
     }
     fn save(&self, _: &[bool], inputs: &[&Tensor], _: &[Tensor]) -> Result<Saved> {
         Ok(Saved::tensors([inputs[0]]))
@@ -323,7 +324,7 @@ fn cross_entropy(x: &Tensor, target: &Tensor, reduction: Reduction) -> Result<Te
 
 /// The loss of every example.
 fn cross_entropies(op: &'static str, x: &Tensor, target: &Tensor) -> Result<Tensor> {
-    let x = to_float(x)?;
+    let x = to_real_float(op, x)?;
     if target.dtype().is_float() && target.shape() == x.shape() && x.rank() > 0 {
         return target.to_dtype(x.dtype())?.mul(x.log_softmax(-1)?)?.sum_dims(&[-1], false)?.neg();
     }
@@ -346,7 +347,7 @@ fn nll(x: &Tensor, target: &Tensor, reduction: Reduction) -> Result<Tensor> {
 /// The loss of every example.
 fn nlls(op: &'static str, x: &Tensor, target: &Tensor) -> Result<Tensor> {
     check_classes(op, x, target)?;
-    let x = to_float(x)?;
+    let x = to_real_float(op, x)?;
     let target = discrete(Classes { op, classes: x.shape()[x.rank() - 1], lanes: 0 }, target)?;
     let picked = x.gather(-1, &target.reshape_to(&with_dim(target.shape(), target.rank(), 1))?)?;
     picked.reshape_to(target.shape())?.neg()

@@ -1,5 +1,6 @@
 //! Sums and means that leave NaN out, and how many elements are not zero.
 
+use super::compare::truth;
 use super::family::{Unary, linear, unary};
 use super::reduce::{Sum, dims_errors, dims_samples, discrete_samples, to_float, total_samples};
 use super::reduction::{Over, naive_reduce};
@@ -7,7 +8,7 @@ use super::table::{ErrorSample, Kink, Naive, Sample, ops};
 use crate::array::Array;
 use crate::dtype::dispatch;
 use crate::kernels::map;
-use crate::{DType, Result, Tensor};
+use crate::{Result, Tensor};
 
 ops! { OPS;
     /// The sum of all elements that are not NaN, as a 0-d tensor.
@@ -161,11 +162,11 @@ impl Unary for ZeroForNan {
 
 fn nansum_over(x: &Tensor, over: Over) -> Result<Tensor> {
     let sum = |x: &Tensor| linear(Sum::<false>(over), x);
-    if x.dtype().is_float() { sum(&unary::<ZeroForNan>(x)?) } else { sum(x) }
+    if x.dtype().is_differentiable() { sum(&unary::<ZeroForNan>(x)?) } else { sum(x) }
 }
 
 fn nanmean_over(x: &Tensor, over: Over) -> Result<Tensor> {
-    if !x.dtype().is_float() {
+    if !x.dtype().is_differentiable() {
         return linear(Sum::<true>(over), &to_float(x)?);
     }
     let count = linear(Sum::<false>(over.clone()), &x.eq(x)?)?;
@@ -189,7 +190,7 @@ fn nanmean_dims(x: &Tensor, dims: &[isize], keepdim: bool) -> Result<Tensor> {
 }
 
 fn count_over(x: &Tensor, over: Over) -> Result<Tensor> {
-    linear(Sum::<false>(over), &x.to_dtype(DType::Bool)?)
+    linear(Sum::<false>(over), &truth(x)?)
 }
 
 fn count_all(x: &Tensor) -> Result<Tensor> {

@@ -3,7 +3,7 @@
 use super::extremes::extreme_of;
 use super::family::{linear, unary};
 use super::moments::InverseOrZero;
-use super::reduce::{Sum, dims_errors, to_float};
+use super::reduce::{Sum, dims_errors, to_real_float};
 use super::reduction::{Over, Reduce, naive_reduce, reduction};
 use super::table::{ErrorSample, Kink, Naive, Sample, ops, sample_tensor};
 use crate::array::Array;
@@ -150,7 +150,7 @@ impl Reduce for Norm {
 }
 
 fn norm_over(op: &str, x: &Tensor, p: f64, over: Over) -> Result<Tensor> {
-    let x = to_float(x)?;
+    let x = to_real_float(op, x)?;
     if p.is_nan() {
         bail!(Value, "{op}: expected a number p, got NaN for {}", x.ty());
     }

@@ -89,7 +89,7 @@ struct Powi(i32);
 
 fn powi(x: &Tensor, n: i32) -> Result<Tensor> {
     match (n, x.dtype()) {
-        (n, dtype) if n < 0 && !dtype.is_float() => Err(negative("powi", x, n)),
+        (n, dtype) if n < 0 && !dtype.is_differentiable() => Err(negative("powi", x, n)),
         (n, DType::Bool) => powi(&x.to_dtype(DType::I64)?, n),
         (0, dtype) => Tensor::ones(x.unchanged("powi")?.shape(), dtype),
         (1, _) => x.unchanged("powi"),
@@ -112,7 +112,7 @@ impl UnaryWith for Powi {
     }
     fn kernel(&self, x: &Array) -> Result<Array> {
         let n = self.0;
-        if x.dtype().is_float() {
+        if x.dtype().is_differentiable() {
             return dispatch!(x.dtype(), "powi", float, T => Ok(math::powi::<T>(x, n)));
         }
         let n = u64::from(n.unsigned_abs());
@@ -143,7 +143,7 @@ struct Powf(f64);
 
 fn powf(x: &Tensor, p: f64) -> Result<Tensor> {
     let dtype = x.dtype();
-    if !dtype.is_float() {
+    if !dtype.is_differentiable() {
         return powf(&x.to_dtype(dtype.to_float())?, p);
     }
     if p.fract() == 0.0 && (f64::from(i32::MIN)..=f64::from(i32::MAX)).contains(&p) {
@@ -178,12 +178,14 @@ struct Pow;
 
 fn pow(x: &Tensor, exponent: impl Operand) -> Result<Tensor> {
     match exponent.as_scalar() {
-        None => exponent.with_operand("pow", x.dtype(), |e| with_common_dtype(x, e, false, binary::<Pow>)),
+        None | Some(Scalar::Complex(_)) => {
+            exponent.with_operand("pow", x.dtype(), |e| with_common_dtype(x, e, false, binary::<Pow>))
+        }
         Some(Scalar::Float(p)) => powf(x, p),
         Some(Scalar::Bool(b)) => powi(x, i32::from(b)),
         Some(Scalar::Int(n)) => match i32::try_from(n) {
-            Ok(n) if n >= 0 || x.dtype().is_float() => powi(x, n),
-            _ if x.dtype().is_float() => powf(x, n as f64),
+            Ok(n) if n >= 0 || x.dtype().is_differentiable() => powi(x, n),
+            _ if x.dtype().is_differentiable() => powf(x, n as f64),
             _ if n < 0 => Err(negative("pow", x, n)),
             _ => binary::<Pow>(&x.to_dtype(DType::I64)?, &scalar_tensor(Scalar::Int(n), DType::I64))?
                 .to_dtype(Scalar::Int(n).promote_with(x.dtype())),
@@ -196,7 +198,7 @@ impl Binary for Pow {
     // A path instead of a closure would not be inlined into the loop.
     #[allow(clippy::redundant_closure)]
     fn kernel(x: &Array, e: &Array, shape: &[usize]) -> Result<Array> {
-        if x.dtype().is_float() {
+        if x.dtype().is_differentiable() {
             return dispatch!(x.dtype(), "pow", float, T => Ok(map::zip::<T, T, T>(x, e, shape,
                 #[inline(always)] |x, e| Float::powf(x, e))));
         }

@@ -14,6 +14,7 @@ use crate::array::Array;
 use crate::function::op::{Batched, Cotangents, Op, Tangents};
 use crate::function::{Cotangent, OpRef, Outs, Saved, Tangent, VmapInfo};
 use crate::interp::bind1;
+use crate::kernels::half::widened;
 use crate::kernels::{prod, reduce};
 use crate::shape::{Dims, Shape, numel};
 use crate::{Result, Tensor};
@@ -113,7 +114,7 @@ struct Others {
 
 fn others(x: &Tensor, dim: usize) -> Result<Tensor> {
     match x.array() {
-        Some(array) => Ok(prod::others(array, dim)?.into()),
+        Some(array) => Ok(widened([array], |[x]| prod::others(x, dim))?.into()),
         None => bind1(&OpRef::new(Others { dim }), &[x]),
     }
 }
@@ -127,7 +128,7 @@ impl Op for Others {
         Some(self)
     }
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
-        Ok(smallvec![prod::others(inputs[0].concrete(), self.dim)?.into()])
+        Ok(smallvec![widened([inputs[0].concrete()], |[x]| prod::others(x, self.dim))?.into()])
     }
     fn save(&self, _: &[bool], inputs: &[&Tensor], _: &[Tensor]) -> Result<Saved> {
         Ok(Saved::tensors([inputs[0]]))

@@ -246,6 +246,7 @@ impl<const MEAN: bool> Linear for Sum<MEAN> {
 
 impl<const MEAN: bool> Linear for Repeat<MEAN> {
     const NAME: &'static str = if MEAN { "mean_backward" } else { "sum_backward" };
+    const COMPUTES: bool = MEAN;
     fn kernel(&self, x: &Array) -> Result<Array> {
         let mut y = reshaped(x, &self.over.kept(&self.shape));
         if MEAN {
@@ -295,7 +296,15 @@ fn sum_to(x: &Tensor, shape: &[usize]) -> Result<Tensor> {
     linear(Sum::<false>(Over::between(shape, x.shape())), x)
 }
 
-/// `x`, converted to a float dtype if it is none.
+/// [`to_float`] for what is not defined for complex numbers, although the operations that it is made of are.
+pub(super) fn to_real_float(op: &str, x: &Tensor) -> Result<Tensor> {
+    if x.dtype().is_complex() {
+        bail!(Dtype, "{op}: expected real numbers, got {}", x.ty(); help = "take its `real`, `imag` or `abs`");
+    }
+    to_float(x)
+}
+
+/// `x`, converted to a float dtype if it is neither that nor complex.
 pub(super) fn to_float(x: &Tensor) -> Result<Tensor> {
     x.to_dtype(x.dtype().to_float())
 }

@@ -14,6 +14,7 @@ use crate::function::op::{Batched, Cotangents, Op, Tangents};
 use crate::function::{Cotangent, OpRef, Outs, Saved, Tangent, VmapInfo};
 use crate::interp::bind1;
 use crate::kernels::copy;
+use crate::kernels::half::widened;
 use crate::shape::{Dims, Shape, resolve_dims};
 use crate::{Result, Tensor};
 
@@ -154,7 +155,7 @@ pub(super) fn reduction<K: Reduce>(kind: K, over: Over, x: &Tensor) -> Result<Te
 
 impl<K: Reduce> ReduceOp<K> {
     fn compute(&self, x: &Array) -> Result<Array> {
-        Ok(self.over.finish(self.kind.kernel(x, &self.over)?, x.shape()))
+        Ok(self.over.finish(widened([x], |[x]| self.kind.kernel(x, &self.over))?, x.shape()))
     }
 
     fn weights(&self, saved: &Saved) -> Result<Tensor> {

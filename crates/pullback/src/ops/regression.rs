@@ -1,7 +1,7 @@
 //! Losses of pairs of numbers: each element of a tensor against that of a target.
 
 use super::loss::{Reduction, naive_reduction};
-use super::reduce::to_float;
+use super::reduce::to_real_float;
 use super::table::{ErrorSample, Naive, Sample, ops, sample_tensor};
 use crate::error::bail;
 use crate::{ErrorKind, Result, Tensor};
@@ -183,7 +183,7 @@ fn pair(op: &str, x: &Tensor, target: &Tensor) -> Result<(Tensor, Tensor)> {
         bail!(Shape, "{op}: expected a target of the shape of {}, got {}", x.ty(), target.ty(); help = "expand one of \
             them first if broadcasting is meant");
     }
-    Ok((to_float(x)?, to_float(target)?))
+    Ok((to_real_float(op, x)?, to_real_float(op, target)?))
 }
 
 fn difference(op: &str, x: &Tensor, target: &Tensor) -> Result<Tensor> {

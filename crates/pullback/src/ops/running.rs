@@ -14,6 +14,7 @@ use crate::array::Array;
 use crate::function::op::{Batched, Cotangents, Op, Tangents};
 use crate::function::{Cotangent, OpRef, Outs, Saved, Tangent, VmapInfo};
 use crate::interp::{batch, bind};
+use crate::kernels::half::widened;
 use crate::kernels::running as kernel;
 use crate::shape::{resolve_dim, with_dim, without_dim};
 use crate::{DType, ErrorKind, Result, Tensor};
@@ -178,7 +179,8 @@ impl Op for Recurrence {
         Some(self)
     }
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
-        Ok(smallvec![kernel::recurrence(inputs[0].concrete(), inputs[1].concrete(), self.dim, self.reverse)?.into()])
+        let [a, b] = [inputs[0].concrete(), inputs[1].concrete()];
+        Ok(smallvec![widened([a, b], |[a, b]| kernel::recurrence(a, b, self.dim, self.reverse))?.into()])
     }
     fn save(&self, _: &[bool], inputs: &[&Tensor], outputs: &[Tensor]) -> Result<Saved> {
         Ok(Saved::tensors([inputs[0], &outputs[0]]))
@@ -229,7 +231,7 @@ impl<K: Running> Op for RunningOp<K> {
         Some(self)
     }
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
-        Ok(smallvec![K::kernel(inputs[0].concrete(), self.dim)?.into()])
+        Ok(smallvec![widened([inputs[0].concrete()], |[x]| K::kernel(x, self.dim))?.into()])
     }
     fn save(&self, _: &[bool], inputs: &[&Tensor], outputs: &[Tensor]) -> Result<Saved> {
         Ok(Saved::tensors([inputs[0], &outputs[0]]))
@@ -287,7 +289,7 @@ impl Running for LogCumSumExp {
 
 fn cumprod(x: &Tensor, dim: isize) -> Result<Tensor> {
     let dim = resolve_dim("cumprod", dim, x.rank(), x.ty())?;
-    let x = if x.dtype().is_float() { x.clone() } else { x.to_dtype(DType::I64)? };
+    let x = if x.dtype().is_differentiable() { x.clone() } else { x.to_dtype(DType::I64)? };
     apply1(RunningOp { kind: CumProd, dim }, &[&x])
 }
 

@@ -12,6 +12,7 @@ use crate::array::Array;
 use crate::function::op::{Batched, Cotangents, Op, Tangents};
 use crate::function::{Cotangent, OpRef, Outs, Saved, Tangent, VmapInfo};
 use crate::interp::{batch, bind, bind1};
+use crate::kernels::half::widened;
 use crate::kernels::{softmax as kernel, softmax_diff};
 use crate::shape::{Dims, Shape, resolve_dim};
 use crate::{ErrorKind, Result, Tensor};
@@ -111,7 +112,8 @@ impl<const LOG: bool> Softmax<LOG> {
     const NAME: &'static str = if LOG { "log_softmax" } else { "softmax" };
 
     fn compute(&self, x: &Array) -> Result<Array> {
-        if LOG { kernel::log_softmax(x, self.dim) } else { kernel::softmax(x, self.dim) }
+        let kernel = if LOG { kernel::log_softmax } else { kernel::softmax };
+        widened([x], |[x]| kernel(x, self.dim))
     }
 
     fn apply(self, x: &Tensor) -> Result<Tensor> {
@@ -124,11 +126,12 @@ impl<const LOG: bool> Softmax<LOG> {
 
 impl<const LOG: bool> SoftmaxDiff<LOG> {
     fn compute(&self, y: &Array, d: &Array) -> Result<Array> {
-        match (LOG, self.transposed) {
-            (false, _) => softmax_diff::softmax(y, d, self.dim),
-            (true, false) => softmax_diff::log_softmax(y, d, self.dim),
-            (true, true) => softmax_diff::log_softmax_transposed(y, d, self.dim),
-        }
+        let kernel = match (LOG, self.transposed) {
+            (false, _) => softmax_diff::softmax,
+            (true, false) => softmax_diff::log_softmax,
+            (true, true) => softmax_diff::log_softmax_transposed,
+        };
+        widened([y, d], |[y, d]| kernel(y, d, self.dim))
     }
 
     fn apply(self, y: &Tensor, d: &Tensor) -> Result<Tensor> {

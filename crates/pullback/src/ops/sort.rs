@@ -13,6 +13,7 @@ use crate::error::bail;
 use crate::function::op::{Batched, Cotangents, Op, Tangents};
 use crate::function::{Cotangent, OpRef, Outs, Saved, Tangent, VmapInfo};
 use crate::interp::bind;
+use crate::kernels::half::widened;
 use crate::kernels::sort as kernel;
 use crate::shape::resolve_dim;
 use crate::{DType, ErrorKind, Result, Tensor};
@@ -116,10 +117,10 @@ struct Top {
 
 impl Sort {
     fn compute(&self, x: &Array) -> Result<(Array, Array)> {
-        match self.top {
+        widened([x], |[x]| match self.top {
             None => kernel::sort(x, self.dim, self.descending),
             Some(Top { k, sorted }) => kernel::topk(x, k, self.dim, self.descending, sorted),
-        }
+        })
     }
 
     fn apply(self, x: &Tensor) -> Result<(Tensor, Tensor)> {

@@ -218,7 +218,8 @@ macro_rules! draws {
 }
 
 draws! {
-    /// Numbers uniform in [0, 1): multiples of 2⁻²⁴ for `f32`, of 2⁻⁵³ for `f64`.
+    /// Numbers uniform in [0, 1): multiples of 2⁻¹¹ for `f16`, of 2⁻⁸ for `bf16`, of 2⁻²⁴ for `f32`, of
+    /// 2⁻⁵³ for `f64`.
     ///
     /// # Dtypes
     /// Floats.

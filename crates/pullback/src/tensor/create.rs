@@ -2,7 +2,7 @@
 
 use super::Tensor;
 use crate::array::Array;
-use crate::dtype::{Element, Scalar, dispatch};
+use crate::dtype::{Element, Scalar};
 use crate::kernels::cast;
 use crate::shape::{Shape, numel};
 use crate::{DType, Result, error::bail};
@@ -46,7 +46,7 @@ impl Tensor {
     /// Every element equal to `value`.
     ///
     /// # Errors
-    /// `Shape` if the size overflows.
+    /// `Shape` if the size overflows; `Dtype` for a complex number and a dtype that is not.
     ///
     /// ```
     /// use pullback::{DType, Tensor};
@@ -55,7 +55,13 @@ impl Tensor {
     /// ```
     pub fn full(shape: &[usize], value: impl Into<Scalar>, dtype: DType) -> Result<Tensor> {
         checked_numel("full", shape)?;
-        Ok(cast::full(shape, value.into(), dtype).into())
+        let value = value.into();
+        if let Scalar::Complex(z) = value
+            && !dtype.is_complex()
+        {
+            bail!(Dtype, "full: expected a complex dtype for {z}, got {dtype}");
+        }
+        Ok(cast::full(shape, value, dtype).into())
     }
 
     /// Ones on the main diagonal of a square matrix, zeros elsewhere.
@@ -94,11 +100,11 @@ impl Tensor {
     /// [`linspace`](Tensor::linspace) says the number of elements instead.
     ///
     /// # Dtypes
-    /// All but `bool`. Integer arguments are computed exactly, others in `f64`; a float argument needs a float dtype.
+    /// Integers and floats. Integer arguments are computed exactly, others in `f64`; a float argument needs a float dtype.
     ///
     /// # Errors
     /// `Value` for a step of 0, one that leads away from `end`, and arguments that are not finite; `Dtype` for a float
-    /// argument and an integer dtype, and for `bool`; `Shape` if there are too many elements.
+    /// argument and an integer dtype, and for bool and complex numbers; `Shape` if there are too many elements.
     ///
     /// # Example
     /// ```
@@ -118,9 +124,10 @@ impl Tensor {
     ) -> Result<Tensor> {
         let (start, end, step) = (start.into(), end.into(), step.into());
         let all = [start, end, step];
-        if dtype == DType::Bool {
-            bail!(Dtype, "arange: expected a dtype of numbers, got bool");
+        if !dtype.is_int() && !dtype.is_float() {
+            bail!(Dtype, "arange: expected a dtype of integers or floats, got {dtype}");
         }
+        check_real("arange", &all)?;
         if all.iter().any(|x| matches!(x, Scalar::Float(_))) && !dtype.is_float() {
             bail!(Dtype, "arange: expected a float dtype for float arguments, got {dtype}");
         }
@@ -171,7 +178,12 @@ impl Tensor {
     /// # Ok::<(), pullback::Error>(())
     /// ```
     pub fn linspace(start: impl Into<Scalar>, end: impl Into<Scalar>, n: usize, dtype: DType) -> Result<Tensor> {
-        let (a, b) = (start.into().to_f64(), end.into().to_f64());
+        let (start, end) = (start.into(), end.into());
+        check_real("linspace", &[start, end])?;
+        if !dtype.is_float() {
+            bail!(Dtype, "linspace: expected a floating dtype, got {dtype}");
+        }
+        let (a, b) = (start.to_f64(), end.to_f64());
         if !a.is_finite() || !b.is_finite() {
             bail!(Value, "linspace: expected finite arguments, got start {a} and end {b}");
         }
@@ -179,11 +191,11 @@ impl Tensor {
         let gaps = n.saturating_sub(1).max(1) as f64;
         // The difference of two finite numbers may overflow.
         let step = if (b - a).is_finite() { (b - a) / gaps } else { b / gaps - a / gaps };
-        let shape = Shape::from_slice(&[n]);
-        dispatch!(dtype, "linspace", float, T => Ok(cast::generate(shape, |k| {
+        let numbers = cast::generate([n], |k| {
             // From both ends, so that the last number is `end` and the numbers are symmetric.
-            T::from_f64(if k < n.div_ceil(2) { a + k as f64 * step } else { b - (n - 1 - k) as f64 * step })
-        }).into()))
+            if k < n.div_ceil(2) { a + k as f64 * step } else { b - (n - 1 - k) as f64 * step }
+        });
+        Ok(cast::cast(&numbers, dtype).into())
     }
 
     /// Zeros with the shape and dtype of this tensor.
@@ -227,12 +239,20 @@ impl Tensor {
     }
 }
 
+/// An error for a complex number.
+fn check_real(op: &str, all: &[Scalar]) -> Result<()> {
+    match all.iter().find(|x| matches!(x, Scalar::Complex(_))) {
+        Some(Scalar::Complex(z)) => bail!(Dtype, "{op}: expected real arguments, got {z}"),
+        _ => Ok(()),
+    }
+}
+
 /// The number of elements, or an error if it cannot be addressed. Dimensions of size 0 do not make up for others: a
 /// reduction may remove them.
 pub(crate) fn checked_numel(op: &str, shape: &[usize]) -> Result<usize> {
     let n = shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d.max(1)));
     match n {
-        Some(n) if n <= isize::MAX as usize / 8 => Ok(if shape.contains(&0) { 0 } else { n }),
+        Some(n) if n <= isize::MAX as usize / 16 => Ok(if shape.contains(&0) { 0 } else { n }),
         _ => bail!(Shape, "{op}: a tensor of shape {} is too large", crate::shape::Brackets(shape)),
     }
 }

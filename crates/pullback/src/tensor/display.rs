@@ -4,10 +4,9 @@ use std::fmt::{self, Write as _};
 
 use super::{Repr, Tensor};
 use crate::array::Array;
-use crate::dtype::Element;
+use crate::dtype::{Complex64, Element, any_dtype};
 use crate::interp::Traced;
 use crate::interp::level::AMBIENT;
-use crate::kernels::copy::any_dtype;
 
 /// Tensors with more elements are summarised,
 const THRESHOLD: usize = 1000;
@@ -25,7 +24,7 @@ const MAX_RANK: usize = 32;
 /// The elements in rows, then the dtype and shape; inside a transform also its level, and what it knows of the value.
 ///
 /// Elements of one tensor share a format: four digits behind the point, or a power of ten where they are too large,
-/// too small or too far apart for that. `{:.2}` asks for two digits. A tensor of more than 1000 elements is
+/// too small or too far apart for that, the parts of complex numbers each for itself. `{:.2}` asks for two digits. A tensor of more than 1000 elements is
 /// summarised by three at each end of a dimension.
 ///
 /// ```
@@ -168,19 +167,28 @@ fn read<T: Element>(array: &Array, shown: &[Shown]) -> Vec<T> {
 
 /// The elements in one common format.
 fn format_items<T: Element>(items: &[T], precision: usize) -> Vec<String> {
-    if !T::DTYPE.is_float() {
+    if !T::DTYPE.is_differentiable() {
         return items.iter().map(|x| x.to_string()).collect();
     }
-    let values = || items.iter().map(|x| x.to_f64());
-    let scientific = is_scientific(values(), precision);
-    values()
-        .map(|x| match x {
-            x if x.is_nan() => "nan".into(),
-            x if x.is_infinite() => if x > 0.0 { "inf" } else { "-inf" }.into(),
-            x if scientific => with_exponent(x, precision),
-            x => format!("{x:.precision$}"),
-        })
-        .collect()
+    let values: Vec<Complex64> = items.iter().map(|x| x.to_complex()).collect();
+    let real = format_floats(&values.iter().map(|z| z.re).collect::<Vec<_>>(), precision);
+    if T::DTYPE.is_float() {
+        return real;
+    }
+    let imaginary = format_floats(&values.iter().map(|z| z.im).collect::<Vec<_>>(), precision);
+    let sign = |part: &str| if part.starts_with('-') { "" } else { "+" };
+    real.iter().zip(imaginary).map(|(re, im)| format!("{re}{}{im}j", sign(&im))).collect()
+}
+
+fn format_floats(values: &[f64], precision: usize) -> Vec<String> {
+    let scientific = is_scientific(values.iter().copied(), precision);
+    let format = |&x: &f64| match x {
+        x if x.is_nan() => "nan".into(),
+        x if x.is_infinite() => if x > 0.0 { "inf" } else { "-inf" }.into(),
+        x if scientific => with_exponent(x, precision),
+        x => format!("{x:.precision$}"),
+    };
+    values.iter().map(format).collect()
 }
 
 /// Whether a fixed point would hide digits: numbers are huge, or not whole and tiny or far apart.

@@ -19,7 +19,7 @@ use crate::ops::arith::{add_owned, div_owned, mul_owned, sub_owned};
 use crate::ops::region::{fit_value, replace};
 use crate::ops::structural::{broadcast_to, move_dim};
 use crate::shape::{broadcasts_to, with_dim};
-use crate::{DType, Result};
+use crate::{Complex32, Complex64, DType, Result, bf16, f16};
 
 impl Tensor {
     /// Replaces the part that an index selects by `value`: [`index_set`](Tensor::index_set) that rebinds the handle.
@@ -184,7 +184,8 @@ macro_rules! assignments {
                 Ok(self)
             }
         }
-        assignments!(@operator $trait, $operator, $method, &Tensor, Tensor, bool, u8, i32, i64, u32, usize, isize, f32, f64);
+        assignments!(@operator $trait, $operator, $method, &Tensor, Tensor, bool, u8, i32, i64, u32, usize, isize, f16, bf16, f32, f64,
+            Complex32, Complex64);
     )* };
     (@operator $trait:ident, $operator:ident, $method:ident, $($rhs:ty),*) => { $(
         impl $trait<$rhs> for Tensor {

@@ -5,11 +5,11 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 use super::Tensor;
 use crate::dtype::Scalar;
 use crate::ops::arith;
-use crate::{DType, Result};
+use crate::{Complex32, Complex64, DType, Result, bf16, f16};
 
 /// What a binary operation accepts on its right: `&Tensor`, `Tensor`, or a Rust number.
 ///
-/// Operators accept the same on their right, and `f64`, `i64` and literals on their left: `&x * 2`, `1.0 - &x`. They
+/// Operators accept the same on their right, and `f64`, `i64`, `Complex64` and literals on their left: `&x * 2`, `1.0 - &x`. They
 /// reuse the memory of owned operands that nobody else holds.
 ///
 /// A number takes the dtype of the tensor unless its kind is higher; see [`DType`] for the table. An integer that the
@@ -100,7 +100,7 @@ macro_rules! number_operand {
         }
     )* };
 }
-number_operand!(bool, u8, i32, i64, u32, usize, isize, f32, f64);
+number_operand!(bool, u8, i32, i64, u32, usize, isize, f16, bf16, f32, f64, Complex32, Complex64);
 
 /// Panics with the message of the error, at the caller's line: what operators do, because they cannot return it.
 #[inline]
@@ -146,7 +146,7 @@ macro_rules! binary_operator {
                 expect(beside(stringify!($method), rhs, &self, $float).and_then(|rhs| $owned(self, rhs)))
             }
         }
-        binary_operator!(@left $trait, $method, $owned, $float, f64, i64);
+        binary_operator!(@left $trait, $method, $owned, $float, f64, i64, Complex64);
     };
     (@left $trait:ident, $method:ident, $owned:path, $float:literal, $($t:ty),*) => { $(
         impl $trait<&Tensor> for $t {

@@ -2,12 +2,12 @@
 
 use super::{Repr, Tensor};
 use crate::array::Array;
-use crate::dtype::Element;
+use crate::dtype::{Element, any_dtype};
 use crate::interp::check_data_access;
 use crate::interp::watch::resolve;
 use crate::kernels::cast::cast;
-use crate::kernels::copy::{self, any_dtype};
-use crate::{DType, Result, error::bail};
+use crate::kernels::copy;
+use crate::{Complex64, DType, Result, error::bail};
 
 /// The elements in row-major order.
 fn elements<T: Element>(array: &Array) -> Vec<T> {
@@ -108,7 +108,7 @@ impl Tensor {
     /// True if everywhere `|self - other| <= atol + rtol * |other|`; infinities are close to themselves, NaN to
     /// nothing.
     ///
-    /// The comparison is made in `f64`, whatever the dtypes. Inside `grad`, `jvp` and their relatives it compares the
+    /// The comparison is made in `f64`, whatever the dtypes, and that of complex numbers by their distance. Inside `grad`, `jvp` and their relatives it compares the
     /// values.
     ///
     /// # Errors
@@ -128,10 +128,16 @@ impl Tensor {
         if a.shape() != b.shape() {
             bail!(Shape, "allclose: expected tensors of one shape, got {} and {}", a.ty(), b.ty());
         }
-        let in_f64 = |x| elements::<f64>(&cast(x, DType::F64));
         // An infinity is as far from everything else as the tolerance that it would get.
+        if a.dtype().is_complex() || b.dtype().is_complex() {
+            let all = |x| elements::<Complex64>(&cast(x, DType::C128));
+            let close =
+                |(a, b): (Complex64, Complex64)| a == b || b.is_finite() && (a - b).norm() <= atol + rtol * b.norm();
+            return Ok(all(a).into_iter().zip(all(b)).all(close));
+        }
+        let all = |x| elements::<f64>(&cast(x, DType::F64));
         let close = |(a, b): (f64, f64)| a == b || b.is_finite() && (a - b).abs() <= atol + rtol * b.abs();
-        Ok(in_f64(a).into_iter().zip(in_f64(b)).all(close))
+        Ok(all(a).into_iter().zip(all(b)).all(close))
     }
 
     fn check_element<T: Element>(&self, op: &str) -> Result<()> {

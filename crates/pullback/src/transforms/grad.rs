@@ -55,6 +55,10 @@ pub(super) fn scalar<A: Tree, X: Tree>(f: impl FnOnce(&A) -> Result<(Tensor, X)>
         bail!(NotScalar, "the function must return a scalar, got {ty}"; help = "sum it, select one element, or use \
             `vjp` or `jacrev`");
     }
+    if ty.dtype.is_complex() {
+        bail!(NotDifferentiable, "the function must return a real scalar, got {ty}"; help = "return a function of it that \
+            is real, such as `real` or `abs`, or use `vjp`");
+    }
     if !ty.dtype.is_float() {
         bail!(NotDifferentiable, "the function must return a floating-point scalar, got {ty}"; help = "convert it \
             with `to_dtype` before differentiating");

@@ -85,6 +85,7 @@ pub fn jacobian<A: Tree, O: Tree, F: Fn(&A) -> Result<O>>(f: F) -> impl Fn(&A) -
         let f = |x: &A| Ok((f(x)?, ()));
         let run = || {
             let recorded = record(f, x)?;
+            check_real("argument", x)?;
             check_results(&recorded.value.0)?;
             let size = |tensors: Vec<&Tensor>| tensors.into_iter().map(Tensor::numel).sum::<usize>();
             if size(leaves(&recorded.value.0)) <= size(leaves(x)) {
@@ -207,12 +208,14 @@ pub(super) fn reverse_jacobian<A: Tree, O: Tree, Y: Tree>(
     chunk: usize,
 ) -> Result<(O, O::Mapped<A>, Y)> {
     let recorded = record(f, x)?;
+    check_real("argument", x)?;
     check_results(&recorded.value.0)?;
     rows(recorded, x, chunk)
 }
 
 /// An error unless all results are floating.
 fn check_results<O: Tree>(value: &O) -> Result<()> {
+    check_real("result", value)?;
     for (k, t) in leaves(value).into_iter().enumerate() {
         if !t.dtype().is_float() {
             bail!(NotDifferentiable, "expected floating-point results, got {} at result{}", t.ty(), path_of(value, k);
@@ -220,6 +223,19 @@ fn check_results<O: Tree>(value: &O) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// An error if a tensor is complex: what the Jacobian of a function of complex numbers is depends on whether it is
+/// holomorphic.
+fn check_real<X: Tree>(what: &str, all: &X) -> Result<()> {
+    match leaves(all).into_iter().enumerate().find(|(_, t)| t.dtype().is_complex()) {
+        None => Ok(()),
+        Some((k, t)) => {
+            let path = path_of(all, k);
+            bail!(NotDifferentiable, "expected real {what}s, got {} at {what}{path}", t.ty(); help = "take the real and \
+                imaginary parts as two {what}s, or use `vjp` or `jvp`")
+        }
+    }
 }
 
 /// The rows of the Jacobian of a recorded function.
@@ -368,6 +384,7 @@ pub(super) fn forward_jacobian<A: Tree, O: Tree, Y: Tree>(
     chunk: usize,
     randomness: Randomness,
 ) -> Result<(O, O::Mapped<A>, Y)> {
+    check_real("argument", x)?;
     let arguments = leaves(x);
     for (k, t) in arguments.iter().enumerate() {
         check_alive(t, "argument")?;
@@ -408,6 +425,7 @@ pub(super) fn forward_jacobian<A: Tree, O: Tree, Y: Tree>(
     let Some((value, aux)) = first else {
         bail!(Arity, "expected at least one tensor to differentiate, got {}", x.describe());
     };
+    check_real("result", &value)?;
     let jacobians = leaves(&value).into_iter().enumerate().map(|(k, t)| {
         let mut columns = columns.iter().map(|column| column[k].clone());
         try_map(x, &mut |own| {

@@ -42,7 +42,7 @@ pub(super) fn push<A: Tree, O: Tree>(
         bail!(Arity, "expected tangents at the places of the arguments, {want}, got {got}");
     }
     for (k, (p, t)) in primals.iter().zip(&tangents).enumerate() {
-        if !p.dtype().is_float() {
+        if !p.dtype().is_differentiable() {
             bail!(NotDifferentiable, "expected floating-point arguments, got {} at argument{}", p.ty(), path_of(x, k);
                 help = "capture integer tensors in a closure");
         }

@@ -96,7 +96,7 @@ pub fn linearize<A: Tree, O: Tree>(f: impl FnOnce(&A) -> Result<O>, x: &A) -> Re
 
 fn run<A: Tree, O: Tree>(f: impl FnOnce(&A) -> Result<O>, x: &A) -> Result<(O, Pushforward<A, O>)> {
     for (k, t) in leaves(x).into_iter().enumerate() {
-        if !t.dtype().is_float() {
+        if !t.dtype().is_differentiable() {
             bail!(NotDifferentiable, "expected floating-point arguments, got {} at argument{}", t.ty(), path_of(x, k);
                 help = "capture integer tensors in a closure");
         }

@@ -94,7 +94,7 @@ pub(super) fn record<A: Tree, O: Tree>(f: impl FnOnce(&A) -> Result<O>, x: &A) -
     let mut k = 0;
     let arguments = x.map(&mut |t| {
         let ty = t.ty();
-        if !ty.dtype.is_float() {
+        if !ty.dtype.is_differentiable() {
             bad.get_or_insert((k, ty.clone()));
         }
         k += 1;
@@ -157,7 +157,7 @@ fn run<A: Tree, O: Tree, Y: Tree>(f: impl FnOnce(&A) -> Result<(O, Y)>, x: &A) -
     let mut k = 0;
     let results = value.map(&mut |t| {
         let ty = t.ty();
-        if !ty.dtype.is_float() {
+        if !ty.dtype.is_differentiable() {
             bad.get_or_insert((k, ty.clone()));
         }
         k += 1;

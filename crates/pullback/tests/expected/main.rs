@@ -1,5 +1,6 @@
-//! Values and derivatives of every operation against those that other programs computed: PyTorch (`torch.txt`, and `linalg.txt` for linear
-//! algebra) and mpmath (`mpmath.txt`). `scripts/expected` writes all files and says what is in a line.
+//! Values and derivatives of every operation against those that other programs computed: PyTorch (`torch.txt`, linear algebra
+//! `linalg.txt`, in half precision `halves.txt`) and mpmath (`mpmath.txt`). `scripts/expected` writes the files and says what
+//! is in a line.
 
 mod call;
 mod read;
@@ -7,11 +8,12 @@ mod read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use pullback::testing::operations;
-use pullback::{DType, Result, Tensor, jvp, vjp};
+use pullback::{DType, Result, Tensor, bf16, f16, jvp, vjp};
 use read::{Case, read};
 
 const TORCH: &str = include_str!("torch.txt");
 const LINALG: &str = include_str!("linalg.txt");
+const HALVES: &str = include_str!("halves.txt");
 const MPMATH: &str = include_str!("mpmath.txt");
 
 /// The elements of cotangents and tangents, in turn; see `pattern`.
@@ -105,6 +107,14 @@ fn ulps(got: f64, want: f64, dtype: DType) -> f64 {
     if got == want || got.is_nan() && want.is_nan() {
         return 0.0;
     }
+    if dtype.is_half() {
+        let key = |x: f64| {
+            let b = if dtype == DType::F16 { f16::from_f64(x).to_bits() } else { bf16::from_f64(x).to_bits() };
+            let b = i64::from(b);
+            if b >> 15 == 0 { b } else { (1 << 15) - b }
+        };
+        return (key(got) - key(want)).abs() as f64;
+    }
     if dtype == DType::F32 {
         let key = |x: f64| {
             let b = i64::from((x as f32).to_bits());
@@ -134,6 +144,26 @@ fn values_are_within_four_ulps_of_mpmath() {
                     "line {}: {} {dtype} at {x:?}: got {g:e}, expected {w:e}, {off} ulps",
                     case.line, case.op
                 ));
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{} values differ:\n{}", failures.len(), failures.join("\n"));
+}
+
+/// One rounding each, of results in f32 that may differ in the last digits.
+#[test]
+fn values_in_half_precision_are_within_one_ulp_of_torch() {
+    let mut failures = Vec::new();
+    for case in read(HALVES) {
+        let got = call::call(case.op, &case.parameters, &case.inputs).unwrap();
+        let types = |ts: &[Tensor]| ts.iter().map(|t| t.ty().to_string()).collect::<Vec<_>>().join(", ");
+        assert_eq!(types(&got), types(&case.value), "line {}: {}", case.line, case.op);
+        let dtype = case.value[0].dtype();
+        for (g, w) in read::values(&got[0]).into_iter().zip(read::values(&case.value[0])) {
+            let off = ulps(g, w, dtype);
+            if off > 1.0 {
+                failures
+                    .push(format!("line {}: {} {dtype}: got {g:e}, expected {w:e}, {off} ulps", case.line, case.op));
             }
         }
     }

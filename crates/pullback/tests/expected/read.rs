@@ -1,6 +1,6 @@
 //! The lines of the data files.
 
-use pullback::{DType, Element, Tensor};
+use pullback::{DType, Element, Tensor, bf16, f16};
 
 /// One line.
 #[derive(Clone)]
@@ -54,6 +54,8 @@ fn tensor(text: &str) -> Tensor {
     match dtype {
         "f64" => Tensor::from_slice(&list::<f64>(data), &shape),
         "f32" => Tensor::from_slice(&list::<f32>(data), &shape),
+        "f16" => Tensor::from_slice(&list::<f32>(data), &shape).and_then(|t| t.to_dtype(DType::F16)),
+        "bf16" => Tensor::from_slice(&list::<f32>(data), &shape).and_then(|t| t.to_dtype(DType::BF16)),
         other => {
             let dtype = DType::ALL.into_iter().find(|d| d.name() == other).unwrap();
             Tensor::from_slice(&list::<i64>(data), &shape).and_then(|t| t.to_dtype(dtype))
@@ -76,6 +78,8 @@ pub fn values(t: &Tensor) -> Vec<f64> {
     match t.dtype() {
         DType::F64 => of::<f64>(t),
         DType::F32 => of::<f32>(t),
+        DType::F16 => of::<f16>(t),
+        DType::BF16 => of::<bf16>(t),
         _ => of::<i64>(&t.to_dtype(DType::I64).unwrap()),
     }
 }

@@ -12,10 +12,10 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use super::copy::{Layout, collapse, contiguous, gather};
-use super::simd::{vectorize, vectorize_floats};
+use super::simd::{vectorize, vectorize_floats, vectorize_words};
 use super::threads::{SendPtr, split};
 use crate::array::Array;
-use crate::dtype::Element;
+use crate::dtype::{Element, Word};
 use crate::shape::{Shape, Strides, numel, same_shape};
 
 /// A guess at the time of a loop over `n` elements, in ns: between that of a sum of two numbers and that of a tangent.
@@ -32,7 +32,7 @@ const LONG_ROW: usize = 128;
 /// A block of elements on the stack.
 struct Block<T>([MaybeUninit<T>; BLOCK]);
 
-impl<T: Element> Block<T> {
+impl<T: Word> Block<T> {
     #[inline(always)]
     fn new() -> Block<T> {
         Block([const { MaybeUninit::uninit() }; BLOCK])
@@ -232,9 +232,9 @@ enum Source<T> {
     Strided(SendPtr<T>, Layout<1>),
 }
 
-impl<T: Element> Source<T> {
+impl<T: Word> Source<T> {
     fn new(x: &Array, shape: &[usize]) -> Source<T> {
-        let ptr = SendPtr(x.as_ptr::<T>().cast_mut());
+        let ptr = SendPtr(x.start::<T>().cast_mut());
         let layout = collapse(shape, [&strides_in(x, shape)]);
         match layout[..] {
             [] | [(_, [1])] => Source::Direct(ptr),
@@ -537,17 +537,18 @@ fn zip_blocks_in_place<T: Element>(
 }
 
 /// `a` where `cond` holds, else `b`; all three broadcast to `shape`.
-pub(crate) fn select<T: Element>(cond: &Array, a: &Array, b: &Array, shape: &[usize]) -> Array {
+pub(crate) fn select<W: Word>(cond: &Array, a: &Array, b: &Array, shape: &[usize]) -> Array {
+    assert_eq!(a.dtype(), b.dtype());
     let (a, b) = (&*in_reading_order(a), &*in_reading_order(b));
     // SAFETY: blocks cover every element.
     unsafe {
-        Array::build(shape, |out: &mut [MaybeUninit<T>]| {
+        Array::build_words(shape, a.dtype(), |out: &mut [MaybeUninit<W>]| {
             let n = out.len();
             if n == 0 {
                 return;
             }
-            let out = SendPtr(out.as_mut_ptr().cast::<T>());
-            let sources = (Source::<bool>::new(cond, shape), Source::<T>::new(a, shape), Source::<T>::new(b, shape));
+            let out = SendPtr(out.as_mut_ptr().cast::<W>());
+            let sources = (Source::<bool>::new(cond, shape), Source::<W>::new(a, shape), Source::<W>::new(b, shape));
             let sources = (sources.0.general(cond, shape), sources.1.general(a, shape), sources.2.general(b, shape));
             split(n, BLOCK, estimate(n), |r| {
                 let mut blocks = (Block::new(), Block::new(), Block::new());
@@ -559,8 +560,8 @@ pub(crate) fn select<T: Element>(cond: &Array, a: &Array, b: &Array, shape: &[us
                     let c = std::slice::from_raw_parts(sources.0.block(&mut blocks.0, start, len), len);
                     let x = std::slice::from_raw_parts(sources.1.block(&mut blocks.1, start, len), len);
                     let y = std::slice::from_raw_parts(sources.2.block(&mut blocks.2, start, len), len);
-                    let out = std::slice::from_raw_parts_mut(out.get().add(start).cast::<MaybeUninit<T>>(), len);
-                    vectorize_floats::<T, _>(
+                    let out = std::slice::from_raw_parts_mut(out.get().add(start).cast::<MaybeUninit<W>>(), len);
+                    vectorize_words::<W, _>(
                         #[inline(always)]
                         || {
                             for (((o, &c), &x), &y) in out.iter_mut().zip(c).zip(x).zip(y) {
@@ -574,7 +575,7 @@ pub(crate) fn select<T: Element>(cond: &Array, a: &Array, b: &Array, shape: &[us
     }
 }
 
-impl<T: Element> Source<T> {
+impl<T: Word> Source<T> {
     /// The same source, without a period that does not divide a whole block.
     fn general(self, x: &Array, shape: &[usize]) -> Source<T> {
         match self {

@@ -34,7 +34,7 @@ pub(crate) struct LogBase<T> {
 }
 
 /// What is different for each dtype. The functions for use are in [`Float`].
-pub(crate) trait Core: Element {
+pub(crate) trait Core: Element + PartialOrd {
     /// The largest magnitude for which the trigonometric cores are right.
     const TRIG_LIMIT: Self;
     /// eˣ·2^shift, for shift 0 or −1.

@@ -53,12 +53,12 @@ pub(crate) fn contract(name: &str, a: Term<'_>, b: Term<'_>, out: &[u8]) -> Resu
     debug_assert_eq!(a.array.dtype(), b.array.dtype());
     let size = |l: &u8| a.size_and_step(*l).or(b.size_and_step(*l)).map_or(1, |(size, _)| size);
     checked_numel(name, &out.iter().map(size).collect::<Shape>())?;
-    if a.array.dtype().is_float() {
-        dispatch!(a.array.dtype(), "matmul", float, T => {
+    if a.array.dtype().is_int() {
+        dispatch!(a.array.dtype(), name, integer, T => Ok(contract_as(a, b, out, 1, plain::products::<T>)))
+    } else {
+        dispatch!(a.array.dtype(), name, float, T => {
             Ok(contract_as(a, b, out, super::FLOPS_PER_NANO_8 / size_of::<T>(), super::floating::<T>))
         })
-    } else {
-        dispatch!(a.array.dtype(), "matmul", integer, T => Ok(contract_as(a, b, out, 1, plain::products::<T>)))
     }
 }
 

@@ -80,7 +80,7 @@ fn arg_reduce<T: Element, M: Best<T>>(x: &Array, dim: usize) -> Array {
 
 /// Equality for which all NaNs are one.
 #[inline(always)]
-fn equal<T: PartialOrd + Copy>(a: T, b: T) -> bool {
+fn equal<T: PartialEq + Copy>(a: T, b: T) -> bool {
     a == b || (is_nan(a) & is_nan(b))
 }
 

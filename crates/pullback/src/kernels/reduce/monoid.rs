@@ -15,7 +15,7 @@ pub(crate) trait Widen: Element {
 }
 
 /// The ends of the order of a type.
-pub(crate) trait Bounds: Element {
+pub(crate) trait Bounds: Element + PartialOrd {
     const LOWEST: Self;
     const HIGHEST: Self;
 }
@@ -113,7 +113,7 @@ impl<T: Widen> Monoid<T> for Prod {
 /// True for NaN, without a bound on the type.
 #[inline(always)]
 #[allow(clippy::eq_op)]
-pub(crate) fn is_nan<T: PartialOrd>(x: T) -> bool {
+pub(crate) fn is_nan<T: PartialEq>(x: T) -> bool {
     x != x
 }
 

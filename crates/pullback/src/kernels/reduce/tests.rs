@@ -71,7 +71,7 @@ fn large_reductions_are_accurate_in_every_direction() {
 
 #[test]
 fn integers_are_summed_as_i64_and_floats_keep_their_dtype() {
-    for dtype in DType::ALL {
+    for dtype in DType::ALL.into_iter().filter(|d| !d.is_half() && !d.is_complex()) {
         let x = layouts_of(dtype);
         let expected = if dtype.is_float() { dtype } else { DType::I64 };
         assert_eq!(sum(&x, &[0]).unwrap().dtype(), expected);

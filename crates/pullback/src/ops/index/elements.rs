@@ -12,6 +12,7 @@ use crate::error::bail;
 use crate::function::op::{Batched, Cotangents, Op, Tangents};
 use crate::function::{Cotangent, Outs, Saved, Tangent, VmapInfo};
 use crate::kernels::gather;
+use crate::kernels::half::widened;
 use crate::ops::family::apply1;
 use crate::ops::shape::{behind, broadcast_to, move_dim, slice, zeros};
 use crate::ops::table::{ErrorSample, Naive, Sample, ops, sample_tensor};
@@ -259,8 +260,11 @@ impl Op for Scatter {
     }
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
         let [x, index, src]: [&Array; 3] = std::array::from_fn(|k| inputs[k].concrete());
-        let kernel = if self.add { gather::scatter_add } else { gather::scatter };
-        Ok(smallvec![kernel(x, self.dim, index, src)?.into()])
+        let out = match self.add {
+            true => widened([x, src], |[x, src]| gather::scatter_add(x, self.dim, index, src)),
+            false => gather::scatter(x, self.dim, index, src),
+        };
+        Ok(smallvec![out?.into()])
     }
     fn save(&self, _: &[bool], inputs: &[&Tensor], _: &[Tensor]) -> Result<Saved> {
         let [x, index] = [0, 1].map(|k| Shape::from_slice(inputs[k].shape()));

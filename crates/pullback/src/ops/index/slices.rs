@@ -13,6 +13,7 @@ use crate::error::bail;
 use crate::function::op::{Batched, Cotangents, Op, Tangents};
 use crate::function::{Cotangent, Outs, Saved, Tangent, VmapInfo};
 use crate::kernels::gather;
+use crate::kernels::half::widened;
 use crate::ops::family::apply1;
 use crate::ops::shape::{behind, broadcast_to, move_dim, slice, zeros};
 use crate::ops::table::{ErrorSample, Naive, Sample, ops, sample_tensor};
@@ -221,7 +222,7 @@ impl Op for IndexAdd {
     }
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
         let [x, index, src]: [&Array; 3] = std::array::from_fn(|k| inputs[k].concrete());
-        Ok(smallvec![gather::index_add(x, self.batch, self.dim, index, src)?.into()])
+        Ok(smallvec![widened([x, src], |[x, src]| gather::index_add(x, self.batch, self.dim, index, src))?.into()])
     }
     fn save(&self, _: &[bool], inputs: &[&Tensor], _: &[Tensor]) -> Result<Saved> {
         let mut saved = Saved::shape(inputs[0].shape());

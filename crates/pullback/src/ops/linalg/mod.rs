@@ -32,7 +32,7 @@ use crate::kernels::linalg::Stop;
 use crate::ops::reduce::to_float;
 use crate::ops::shape::move_dim;
 use crate::shape::{Shape, broadcast, numel};
-use crate::{Error, ErrorKind, Result, Tensor};
+use crate::{DType, Error, ErrorKind, Result, Tensor};
 
 /// What a rule reads: an input or an output of the call.
 pub(super) enum Slot {
@@ -196,7 +196,9 @@ pub(super) fn matrices(op: &str, x: &Tensor) -> Result<Tensor> {
     if x.rank() < 2 {
         bail!(Shape, "{op}: expected matrices, got {}", x.ty());
     }
-    to_float(x)
+    let x = to_float(x)?;
+    let accepted = [DType::F32, DType::F64];
+    if accepted.contains(&x.dtype()) { Ok(x) } else { crate::dtype::unsupported(op, x.dtype(), &accepted) }
 }
 
 /// The argument as floating square matrices.

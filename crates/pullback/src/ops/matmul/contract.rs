@@ -13,6 +13,7 @@ use crate::error::bail;
 use crate::function::op::{Batched, Cotangents, Op, State, Tangents};
 use crate::function::{Cotangent, OpRef, Outs, Saved, Tangent, VmapInfo};
 use crate::interp::bind1;
+use crate::kernels::half::widened;
 use crate::kernels::matmul::{Term, contract};
 use crate::ops::arith::add_owned;
 use crate::ops::shape::broadcast_to;
@@ -56,13 +57,18 @@ impl Spec<'_> {
     }
 
     fn product(&self, a: &Array, b: &Array) -> Result<Array> {
-        contract(self.name, Term { array: a, labels: self.lhs }, Term { array: b, labels: self.rhs }, self.out)
+        widened([a, b], |[a, b]| {
+            contract(self.name, Term { array: a, labels: self.lhs }, Term { array: b, labels: self.rhs }, self.out)
+        })
     }
 
     fn product_with_bias(&self, a: &Array, b: &Array, bias: &Array) -> Result<Tensor> {
-        let bias = spread(&bias.clone().into(), self.bias.unwrap_or_default(), self.out)?;
-        // In the memory of the product, which nobody else holds.
-        add_owned(self.product(a, b)?.into(), bias)
+        let sum = widened([a, b, bias], |[a, b, bias]| {
+            let bias = spread(&bias.clone().into(), self.bias.unwrap_or_default(), self.out)?;
+            // In the memory of the product, which nobody else holds.
+            Ok(add_owned(self.product(a, b)?.into(), bias)?.concrete().clone())
+        });
+        Ok(sum?.into())
     }
 
     fn owned(self) -> Contract {

@@ -155,6 +155,7 @@ struct Permute(Dims);
 
 impl Linear for Permute {
     const NAME: &'static str = "permute";
+    const COMPUTES: bool = false;
     fn kernel(&self, x: &Array) -> Result<Array> {
         Ok(x.permute(&self.0))
     }
@@ -246,6 +247,7 @@ struct Flip(Dims);
 
 impl Linear for Flip {
     const NAME: &'static str = "flip";
+    const COMPUTES: bool = false;
     fn kernel(&self, x: &Array) -> Result<Array> {
         let mut out = x.clone();
         for &d in &self.0 {
@@ -281,6 +283,7 @@ struct Roll {
 
 impl Linear for Roll {
     const NAME: &'static str = "roll";
+    const COMPUTES: bool = false;
     fn kernel(&self, x: &Array) -> Result<Array> {
         let Roll { dim, shift } = *self;
         let stays = x.shape()[dim] - shift;

@@ -28,6 +28,7 @@ pub(in crate::ops) struct ViewOp<V>(pub(in crate::ops) V);
 
 impl<V: View> Linear for ViewOp<V> {
     const NAME: &'static str = V::NAME;
+    const COMPUTES: bool = false;
     fn kernel(&self, x: &Array) -> Result<Array> {
         Ok(self.0.of(x))
     }
@@ -52,6 +53,7 @@ pub(in crate::ops) struct Placed<V> {
 
 impl<V: View> Linear for Placed<V> {
     const NAME: &'static str = V::BACK;
+    const COMPUTES: bool = false;
     fn kernel(&self, x: &Array) -> Result<Array> {
         crate::tensor::checked_numel(V::BACK, &self.shape)?;
         Ok(place(x, &self.shape, |out| self.view.of(out)))

@@ -169,7 +169,7 @@ macro_rules! smooth {
                 #[inline]
                 pub fn $name(&self) -> $crate::Result<$crate::Tensor> {
                     let dtype = self.dtype();
-                    if dtype.is_float() {
+                    if dtype.is_differentiable() {
                         $crate::ops::family::unary::<$op>(self)
                     } else {
                         $crate::ops::family::unary::<$op>(&self.to_dtype(dtype.to_float())?)

@@ -51,7 +51,7 @@ macro_rules! rounding {
             const DIFFERENTIABLE: bool = false;
             #[inline]
             fn kernel(x: &Array) -> Result<Array> {
-                if !x.dtype().is_float() {
+                if !x.dtype().is_differentiable() {
                     return Ok(x.clone());
                 }
                 dispatch!(x.dtype(), stringify!($name), float, T => Ok(map::map::<T, T>(x,
@@ -81,7 +81,7 @@ macro_rules! test {
             const DIFFERENTIABLE: bool = false;
             #[inline]
             fn kernel(x: &Array) -> Result<Array> {
-                if !x.dtype().is_float() {
+                if !x.dtype().is_differentiable() {
                     return Ok(cast::full(x.shape(), Scalar::Bool($whole), DType::Bool));
                 }
                 dispatch!(x.dtype(), stringify!($name), float, T => Ok(map::map::<T, bool>(x,

@@ -38,7 +38,7 @@ by_dtype! { OPS;
 }
 
 /// What distinguishes the number types here.
-trait Signed: Arithmetic + Element {
+trait Signed: Arithmetic + Element + PartialOrd {
     fn negative(self) -> Self;
     fn magnitude(self) -> Self;
     fn direction(self) -> Self;

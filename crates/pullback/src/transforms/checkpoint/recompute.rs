@@ -220,7 +220,7 @@ impl Call {
         let mut inputs = Vec::with_capacity(known.len());
         for (k, (t, need)) in known.iter().zip(needs).enumerate() {
             let t = resolve(t, "checkpoint")?;
-            inputs.push(if *need && t.dtype().is_float() { reverse::input(open.level(), k, t) } else { t });
+            inputs.push(if *need && t.dtype().is_differentiable() { reverse::input(open.level(), k, t) } else { t });
         }
         let outs = self.again(entry, &inputs, levels)?;
         drop(inputs);
@@ -242,7 +242,7 @@ impl Call {
         for (t, tangent) in known.iter().zip(tangents) {
             let t = resolve(t, "checkpoint")?;
             inputs.push(match tangent {
-                Some(tangent) if t.dtype().is_float() => forward::wrap(open.level(), t, tangent),
+                Some(tangent) if t.dtype().is_differentiable() => forward::wrap(open.level(), t, tangent),
                 _ => t,
             });
         }
