@@ -122,6 +122,20 @@ run("jacrev_mlp", jacrev(lambda v: network(net, v)), at)
 run("jacfwd_mlp", jacfwd(lambda v: network(net, v)), at)
 
 
+def definite(count, n):
+    x = jnp.asarray(uniform((count, n, n), 160, np.float64))
+    return x @ x.mT + n * jnp.eye(n)
+
+
+def log_det(m):
+    return 2 * jnp.log(jnp.diagonal(jnp.linalg.cholesky(m))).sum()
+
+
+run("vmap_grad_logdet", vmap(grad(log_det)), definite(1000, 8))
+for count, n in [(1000, 8), (64, 64), (1, 512)]:
+    run(f"cholesky_{count}x{n}", jnp.linalg.cholesky, definite(count, n))
+
+
 def chain(v):
     return (jnp.tanh(2 * v + 1) * jnp.exp(-v * v) + jnp.sqrt(jnp.abs(v) + 1)).sum()
 

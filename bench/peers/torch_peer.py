@@ -127,6 +127,21 @@ net, at = tensors(mlp([64, 128, 64], 80)), tensor(uniform((64,), 90))
 h.run("jacrev_mlp", lambda: jacrev(lambda v: network(net, v))(at))
 h.run("jacfwd_mlp", lambda: jacfwd(lambda v: network(net, v))(at))
 
+
+def definite(count, n):
+    x = tensor(uniform((count, n, n), 160, np.float64))
+    return x @ x.mT + n * torch.eye(n, dtype=torch.float64)
+
+
+def log_det(m):
+    return 2 * torch.log(torch.diagonal(torch.linalg.cholesky(m))).sum()
+
+
+small = definite(1000, 8)
+h.run("vmap_grad_logdet", lambda: vmap(grad(log_det))(small))
+for count, n in [(1000, 8), (64, 64), (1, 512)]:
+    h.run(f"cholesky_{count}x{n}", lambda a=definite(count, n): torch.linalg.cholesky(a))
+
 big = tensor(uniform((4_000_000,), 100, np.float32, 4.0))
 
 

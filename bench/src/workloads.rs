@@ -17,6 +17,7 @@ pub fn run(h: &Harness) -> Result<()> {
     price_of_a_function(h)?;
     per_sample(h)?;
     jacobians(h)?;
+    matrices(h)?;
     bandwidth(h)?;
     elementwise(h)?;
     data::run(h)?;
@@ -148,6 +149,22 @@ fn jacobians(h: &Harness) -> Result<()> {
     let x = uniform(&[64], 90, F32, 1.0)?;
     h.run("jacrev_mlp", 1, || jacrev(|v: &Tensor| forward(&layers, v))(&x));
     h.run("jacfwd_mlp", 1, || jacfwd(|v: &Tensor| forward(&layers, v))(&x));
+    Ok(())
+}
+
+/// Factors of many symmetric positive definite matrices `X Xᵀ + n`, and the gradients of the logarithms of their determinants.
+fn matrices(h: &Harness) -> Result<()> {
+    let definite = |count: usize, n: usize| {
+        let x = uniform(&[count, n, n], 160, F64, 1.0)?;
+        x.matmul(&x.transpose(1, 2)?)?.add(Tensor::eye(n, F64)?.mul(n as f64)?)
+    };
+    let a = definite(1000, 8)?;
+    let log_det = |m: &Tensor| Ok(2.0 * m.cholesky()?.diagonal(0, 0, 1)?.log()?.sum()?);
+    h.run("vmap_grad_logdet", 1, || vmap(grad(log_det))(&a));
+    for (count, n) in [(1000, 8), (64, 64), (1, 512)] {
+        let a = definite(count, n)?;
+        h.run(&format!("cholesky_{count}x{n}"), 1, || a.cholesky());
+    }
     Ok(())
 }
 

@@ -11,6 +11,7 @@ pub(crate) mod fft;
 pub(crate) mod gather;
 pub(crate) mod half;
 pub(crate) mod join;
+pub(crate) mod linalg;
 pub(crate) mod map;
 pub(crate) mod math;
 pub(crate) mod matmul;

@@ -17,6 +17,7 @@ mod fill;
 mod grid;
 mod index;
 mod join;
+mod linalg;
 mod loss;
 mod matmul;
 mod median;
@@ -48,6 +49,8 @@ pub use complex::{complex, polar};
 pub use grid::{GridOrder, block_diag, broadcast_tensors, cartesian_prod, meshgrid};
 pub use index::reduce::Reduce;
 pub use join::{cat, stack};
+pub use linalg::norms::MatrixNorm;
+pub use linalg::power::multi_dot;
 pub use loss::Reduction;
 pub use matmul::einsum;
 pub use quantile::Interpolation;
@@ -74,8 +77,22 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     index::reduce::OPS,
     index::slices::OPS,
     join::OPS,
+    linalg::cholesky::OPS,
+    linalg::triangular::OPS,
+    linalg::lu::OPS,
+    linalg::solve::OPS,
+    linalg::det::OPS,
+    #[cfg(feature = "linalg")]
+    linalg::eig::OPS,
+    linalg::eigh::OPS,
+    linalg::norms::OPS,
+    linalg::power::OPS,
+    linalg::product::OPS,
+    linalg::qr::OPS,
+    linalg::svd::OPS,
     loss::OPS,
     matmul::OPS,
+    matmul::tensordot::OPS,
     median::OPS,
     modulo::OPS,
     moments::OPS,

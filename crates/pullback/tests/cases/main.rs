@@ -10,6 +10,7 @@ mod hostile_functions;
 mod hostile_values;
 mod indexing;
 mod inplace;
+mod linear_algebra;
 mod memory;
 mod models;
 mod networks;

@@ -1,6 +1,9 @@
 //! Operations by name, with parameters as they are written in the data files.
 
-use pullback::{DType, Ellipsis, IndexItem, Interpolation, NewAxis, Reduction, Result, Tensor, cat, einsum, s, stack};
+use pullback::{
+    DType, Ellipsis, IndexItem, Interpolation, MatrixNorm, NewAxis, Reduction, Result, Tensor, cat, einsum, multi_dot,
+    s, stack,
+};
 
 use crate::read::list;
 
@@ -48,6 +51,13 @@ impl Parameters<'_> {
             .into_iter()
             .find(|i| format!("{i:?}").to_lowercase() == self.0[k])
             .expect("a mode of interpolation")
+    }
+    fn matrix_norm(&self, k: usize) -> MatrixNorm {
+        use MatrixNorm::{Frobenius, Infinity, MinusInfinity, MinusOne, MinusTwo, Nuclear, One, Two};
+        [Frobenius, Nuclear, Two, MinusTwo, One, MinusOne, Infinity, MinusInfinity]
+            .into_iter()
+            .find(|n| format!("{n:?}") == self.0[k])
+            .expect("a norm")
     }
     /// `1:3/.../new/-1`
     pub(crate) fn index(&self, k: usize) -> Vec<IndexItem> {
@@ -107,6 +117,12 @@ pub fn call(op: &str, parameters: &[&str], inputs: &[Tensor]) -> Result<Vec<Tens
                 "cummin" => return x.cummin(p.int(0)).map(|(a, b)| vec![a, b]),
                 "median_dim" => return x.median_dim(p.int(0), p.flag(1)).map(|(a, b)| vec![a, b]),
                 "nanmedian_dim" => return x.nanmedian_dim(p.int(0), p.flag(1)).map(|(a, b)| vec![a, b]),
+                "lu" => return x.lu().map(|(a, b, c)| vec![a, b, c]),
+                "lu_factor" => return x.lu_factor().map(|(a, b)| vec![a, b]),
+                "slogdet" => return x.slogdet().map(|(a, b)| vec![a, b]),
+                "qr" => return x.qr(p.flag(0)).map(|(a, b)| vec![a, b]),
+                "eigh" => return x.eigh().map(|(a, b)| vec![a, b]),
+                "svd" => return x.svd(p.flag(0)).map(|(a, b, c)| vec![a, b, c]),
                 "aminmax" => return x.aminmax(p.maybe::<isize>(0), p.flag(1)).map(|(a, b)| vec![a, b]),
                 other => return crate::nn::call(other, &p, inputs),
             }
@@ -220,6 +236,26 @@ pub fn call(op: &str, parameters: &[&str], inputs: &[Tensor]) -> Result<Vec<Tens
         "bincount" => x.bincount(inputs.get(1), p.size(0)),
         "histogram" => x.histogram(y, inputs.get(2), p.flag(0)),
         "histc" => x.histc(p.size(0), p.float(1), p.float(2)),
+        "cholesky" => x.cholesky(),
+        "cholesky_solve" => x.cholesky_solve(y),
+        "solve_triangular" => x.solve_triangular(y, p.flag(0), p.flag(1), p.flag(2)),
+        "solve" => x.solve(y),
+        "inv" => x.inv(),
+        "det" => x.det(),
+        "logdet" => x.logdet(),
+        "lstsq" => x.lstsq(y),
+        "eigvalsh" => x.eigvalsh(),
+        "svdvals" => x.svdvals(),
+        "pinv" => x.pinv(None),
+        "matrix_rank" => x.matrix_rank(None),
+        "matrix_exp" => x.matrix_exp(),
+        "matrix_power" => x.matrix_power(p.int(0) as i64),
+        "multi_dot" => multi_dot(&all),
+        "kron" => x.kron(y),
+        "cross" => x.cross(y, p.int(0)),
+        "tensordot" => x.tensordot(y, &p.ints(0), &p.ints(1)),
+        "matrix_norm" => x.matrix_norm(p.matrix_norm(0), p.flag(1)),
+        "cond" => x.cond(p.matrix_norm(0)),
     };
     Ok(vec![out])
 }
