@@ -200,8 +200,8 @@ pub use kernels::threads::{num_threads, set_num_threads};
 #[cfg(feature = "fft")]
 pub use ops::fft;
 pub use ops::{
-    GridOrder, Interpolation, MatrixNorm, PadMode, Reduce, Reduction, block_diag, broadcast_tensors, cartesian_prod, cat,
-    complex, einsum, meshgrid, multi_dot, nn, polar, stack,
+    GridOrder, Interpolation, MatrixNorm, PadMode, Reduce, Reduction, block_diag, broadcast_tensors, cartesian_prod,
+    cat, complex, einsum, meshgrid, multi_dot, nn, polar, stack,
 };
 pub use shape::{Shape, TensorType};
 pub use tensor::{Ellipsis, IndexBound, IndexItem, Indices, NewAxis, Operand, Tensor, s};
