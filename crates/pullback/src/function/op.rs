@@ -117,7 +117,9 @@ pub(crate) struct Saved {
 pub(crate) enum State {
     #[default]
     Empty,
-    /// Behind a pointer, because most operations keep none and every node is as large as the largest.
+    /// A shape of few dimensions, none of them large.
+    Short(u8, [u32; 4]),
+    /// Any other, behind a pointer, because most operations keep none and every node is as large as the largest.
     Shape(Box<Shape>),
     Any(Arc<dyn Any + Send + Sync>),
 }
@@ -130,7 +132,17 @@ impl Saved {
 
     /// Saves one shape and nothing else.
     pub(crate) fn shape(shape: &[usize]) -> Saved {
-        Saved { state: State::Shape(Box::new(Shape::from_slice(shape))), ..Saved::default() }
+        let mut short = [0; 4];
+        let fits = shape.len() <= short.len() && shape.iter().all(|&n| u32::try_from(n).is_ok());
+        let state = if fits {
+            for (to, &n) in short.iter_mut().zip(shape) {
+                *to = n as u32;
+            }
+            State::Short(shape.len() as u8, short)
+        } else {
+            State::Shape(Box::new(Shape::from_slice(shape)))
+        };
+        Saved { state, ..Saved::default() }
     }
 
     /// Adds a value of any type.
@@ -140,9 +152,10 @@ impl Saved {
     }
 
     /// The shape that [`Saved::shape`] kept.
-    pub(crate) fn get_shape(&self) -> &[usize] {
+    pub(crate) fn get_shape(&self) -> Shape {
         match &self.state {
-            State::Shape(shape) => shape,
+            State::Short(rank, sizes) => sizes[..usize::from(*rank)].iter().map(|&n| n as usize).collect(),
+            State::Shape(shape) => (**shape).clone(),
             _ => unreachable!("the operation saved no shape"),
         }
     }

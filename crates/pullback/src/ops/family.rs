@@ -537,7 +537,7 @@ impl<K: Linear> Op for LinearOp<K> {
     }
 
     fn backward(&self, saved: &Saved, _: &[bool], grads: &[Cotangent]) -> Result<Cotangents> {
-        Ok(smallvec![grads[0].map(|g| self.0.transpose(g, saved.get_shape()))?])
+        Ok(smallvec![grads[0].map(|g| self.0.transpose(g, &saved.get_shape()))?])
     }
 
     fn jvp(&self, _: &Saved, tangents: &[Tangent]) -> Result<Tangents> {

@@ -225,7 +225,7 @@ impl Op for Replace {
             (Some(dx), Some(dv)) => replace(dx, dv, &self.0)?.into(),
             (Some(dx), None) => self.clear(dx)?.into(),
             (None, Some(dv)) => {
-                linear(Place { cuts: self.0.clone(), shape: Shape::from_slice(saved.get_shape()) }, dv)?.into()
+                linear(Place { cuts: self.0.clone(), shape: saved.get_shape() }, dv)?.into()
             }
             (None, None) => Tangent::zero(),
         }])

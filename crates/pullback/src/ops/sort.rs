@@ -154,7 +154,7 @@ impl Op for Sort {
     }
     fn backward(&self, saved: &Saved, _: &[bool], grads: &[Cotangent]) -> Result<Cotangents> {
         let found = grads[0].map(|g| {
-            let zeros = broadcast_to(&Tensor::zeros(&[], g.dtype())?, saved.get_shape())?;
+            let zeros = broadcast_to(&Tensor::zeros(&[], g.dtype())?, &saved.get_shape())?;
             zeros.scatter_add(self.dim as isize, &saved.tensors[0], g)
         });
         Ok(smallvec![found?])

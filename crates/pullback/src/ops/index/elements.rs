@@ -169,7 +169,7 @@ impl Op for Gather {
     }
     fn backward(&self, saved: &Saved, _: &[bool], grads: &[Cotangent]) -> Result<Cotangents> {
         let scatter = Scatter { dim: self.dim, add: !self.last };
-        let back = |g: &Tensor| scatter.call(&zeros(saved.get_shape(), g.dtype())?, &saved.tensors[0], g);
+        let back = |g: &Tensor| scatter.call(&zeros(&saved.get_shape(), g.dtype())?, &saved.tensors[0], g);
         Ok(smallvec![grads[0].map(back)?, Cotangent::zero()])
     }
     fn jvp(&self, saved: &Saved, tangents: &[Tangent]) -> Result<Tangents> {

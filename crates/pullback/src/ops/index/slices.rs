@@ -165,7 +165,7 @@ impl Op for IndexSelect {
     fn backward(&self, saved: &Saved, _: &[bool], grads: &[Cotangent]) -> Result<Cotangents> {
         let IndexSelect { batch, dim } = *self;
         let back =
-            |g: &Tensor| IndexAdd { batch, dim }.call(&zeros(saved.get_shape(), g.dtype())?, &saved.tensors[0], g);
+            |g: &Tensor| IndexAdd { batch, dim }.call(&zeros(&saved.get_shape(), g.dtype())?, &saved.tensors[0], g);
         Ok(smallvec![grads[0].map(back)?, Cotangent::zero()])
     }
     fn jvp(&self, saved: &Saved, tangents: &[Tangent]) -> Result<Tangents> {
@@ -241,7 +241,7 @@ impl Op for IndexAdd {
         let Some(src) = tangents[2].as_tensor() else { return Ok(smallvec![tangents[0].clone()]) };
         let x = match tangents[0].as_tensor() {
             Some(x) => x.clone(),
-            None => zeros(saved.get_shape(), src.dtype())?,
+            None => zeros(&saved.get_shape(), src.dtype())?,
         };
         Ok(smallvec![self.call(&x, &saved.tensors[0], src)?.into()])
     }

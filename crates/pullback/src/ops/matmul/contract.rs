@@ -241,7 +241,7 @@ impl Op for Contract {
             });
         }
         if let (Some(t), Some(labels)) = (tbias, &self.bias) {
-            sum = Some(broadcast_to(&spread(t, labels, &self.out)?, saved.get_shape())?);
+            sum = Some(broadcast_to(&spread(t, labels, &self.out)?, &saved.get_shape())?);
         }
         Ok(smallvec![sum.map_or_else(Tangent::zero, Tangent::from)])
     }

@@ -11,7 +11,7 @@ use crate::function::{Cotangent, OpRef, Outs, Saved, Tangent, VmapInfo};
 use crate::interp::bind;
 use crate::ops::join::cat;
 use crate::ops::table::{ErrorSample, Naive, Sample, ops, sample_tensor};
-use crate::shape::{Brackets, Shape, resolve_dim};
+use crate::shape::{Brackets, resolve_dim};
 use crate::{ErrorKind, Result, Tensor};
 
 ops! { OPS;
@@ -177,7 +177,7 @@ impl Op for Split {
         let Some(dtype) = grads.iter().find_map(Cotangent::as_tensor).map(Tensor::dtype) else {
             return Ok(smallvec![Cotangent::zero()]);
         };
-        let mut shape = Shape::from_slice(saved.get_shape());
+        let mut shape = saved.get_shape();
         let parts: SmallVec<[Tensor; 8]> = grads
             .iter()
             .zip(&self.sizes)
