@@ -81,6 +81,8 @@ fn half(sample: &Sample) -> Outcome {
         let Ok(want) = call(&double) else { continue };
         let got = match call(&inputs) {
             Ok(got) => got,
+            // Linear algebra says that it takes only what has the digits for it.
+            Err(e) if e.is_dtype() && e.to_string().contains("expected a tensor of dtype f32, f64, got") => continue,
             // A view as complex numbers cannot convert.
             Err(e) if e.is_dtype() && is_through_complex(sample, &converted(&inputs, dtype, DType::F32)) => continue,
             Err(e) => return Err(format!("as {dtype}: {e}")),
