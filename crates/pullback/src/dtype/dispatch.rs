@@ -117,8 +117,8 @@ pub(crate) use {any_dtype, any_word, dispatch, rust_type};
 
 #[cold]
 pub(crate) fn unsupported<T>(op: &str, got: DType, accepted: &[DType]) -> Result<T> {
-    // What computes in f32 takes half precision.
-    let takes = |d: &&DType| accepted.contains(d) || d.is_half() && accepted.contains(&DType::F32);
+    // What computes in f32 takes half precision, unless nobody calls it with f32 instead.
+    let takes = |d: &&DType| accepted.contains(d) || d.is_half() && !got.is_half() && accepted.contains(&DType::F32);
     let names: Vec<_> = DType::ALL.iter().filter(takes).map(|d| d.name()).collect();
     let names = names.join(", ");
     if got.is_complex() {

@@ -25,7 +25,7 @@ ops! { OPS;
     /// `[.., n, n]`, as is the result.
     ///
     /// # Dtypes
-    /// Floats; integers and bools become `f32`.
+    /// `f32` and `f64`; integers and bools become `f32`.
     ///
     /// # Derivative
     /// `L⁻ᵀ sym(Φ(Lᵀ g)) L⁻¹`, where `Φ` keeps the lower triangle and half of the diagonal: a symmetric matrix.
@@ -52,7 +52,7 @@ ops! { OPS;
     /// Factors `[.., n, n]` and right-hand sides `[.., n, m]`, whose leading dimensions broadcast.
     ///
     /// # Dtypes
-    /// Floats; integers and bools become `f32`.
+    /// `f32` and `f64`; integers and bools become `f32`.
     ///
     /// # Derivative
     /// That of two triangular solutions; of the factor only the lower triangle counts.

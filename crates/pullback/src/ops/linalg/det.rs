@@ -24,7 +24,7 @@ ops! { OPS;
     /// `[.., n, n]` becomes `[..]`; that of a matrix without elements is 1.
     ///
     /// # Dtypes
-    /// Floats; integers and bools become `f32`.
+    /// `f32` and `f64`; integers and bools become `f32`.
     ///
     /// # Derivative
     /// The transposed adjugate, the matrix of cofactors, which is computed without a division: it is right for singular
@@ -52,7 +52,7 @@ ops! { OPS;
     /// `[.., n, n]` becomes twice `[..]`.
     ///
     /// # Dtypes
-    /// Floats; integers and bools become `f32`.
+    /// `f32` and `f64`; integers and bools become `f32`.
     ///
     /// # Derivative
     /// The transposed inverse for the logarithm; none for the sign.
@@ -79,7 +79,7 @@ ops! { OPS;
     /// `[.., n, n]` becomes `[..]`.
     ///
     /// # Dtypes
-    /// Floats; integers and bools become `f32`.
+    /// `f32` and `f64`; integers and bools become `f32`.
     ///
     /// # Derivative
     /// The transposed inverse.

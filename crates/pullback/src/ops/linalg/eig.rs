@@ -27,7 +27,7 @@ ops! { OPS;
     /// `[.., n, n]` gives `[.., n]` and `[.., n, n]`.
     ///
     /// # Dtypes
-    /// Floats; integers and bools become `f32`.
+    /// `f32` and `f64`; integers and bools become `f32`.
     ///
     /// # Derivative
     /// `dw = diag(V⁻¹ dA V)`, and the eigenvectors turn by `V⁻¹ dA V` over the gaps between eigenvalues, at constant length. Equal
@@ -54,7 +54,7 @@ ops! { OPS;
     /// `[.., n, n]` gives `[.., n]`.
     ///
     /// # Dtypes
-    /// Floats; integers and bools become `f32`.
+    /// `f32` and `f64`; integers and bools become `f32`.
     ///
     /// # Derivative
     /// `V⁻ᵀ diag(g) Vᵀ` with the eigenvectors `V`, without gaps.

@@ -24,7 +24,7 @@ ops! { OPS;
     /// `[.., n, n]` gives `[.., n]` and `[.., n, n]`.
     ///
     /// # Dtypes
-    /// Floats; integers and bools become `f32`.
+    /// `f32` and `f64`; integers and bools become `f32`.
     ///
     /// # Derivative
     /// `V (diag(g) + F ∘ (Vᵀ G)) Vᵀ`, made symmetric, for the cotangents `g` of `w` and `G` of `V`, with
@@ -54,7 +54,7 @@ ops! { OPS;
     /// `[.., n, n]` gives `[.., n]`.
     ///
     /// # Dtypes
-    /// Floats; integers and bools become `f32`.
+    /// `f32` and `f64`; integers and bools become `f32`.
     ///
     /// # Derivative
     /// `V diag(g) Vᵀ` with the eigenvectors `V`. Nothing is divided by gaps, so functions that treat equal eigenvalues alike have the

@@ -24,7 +24,7 @@ ops! { OPS;
     /// `[.., m, n]` gives `[.., m, m]`, `[.., m, k]` and `[.., k, n]`, `k` being the smaller one.
     ///
     /// # Dtypes
-    /// Floats; integers and bools become `f32`.
+    /// `f32` and `f64`; integers and bools become `f32`.
     ///
     /// # Derivative
     /// That of the factors for a fixed order of the rows, and none for the permutation. It needs a leading square part of
@@ -53,7 +53,7 @@ ops! { OPS;
     /// `[.., m, n]` gives the same shape and an order `[.., m]`.
     ///
     /// # Dtypes
-    /// Floats; integers and bools become `f32`.
+    /// `f32` and `f64`; integers and bools become `f32`.
     ///
     /// # Derivative
     /// That of the factors for a fixed order of the rows. It needs a leading square part of full rank.

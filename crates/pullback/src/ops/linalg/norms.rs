@@ -46,7 +46,7 @@ ops! { OPS;
     /// `[.., m, n]` gives `[..]`, or `[.., 1, 1]` if `keepdim`. The norms of matrices without elements are 0 if they are sums.
     ///
     /// # Dtypes
-    /// Floats; integers and bools become `f32`.
+    /// `f32` and `f64`; integers and bools become `f32`.
     ///
     /// # Derivative
     /// That of what the norm is made of: see [`norm_dims`](Tensor::norm_dims), [`svdvals`](Tensor::svdvals) and
@@ -77,7 +77,7 @@ ops! { OPS;
     /// `[.., m, n]` gives `[..]`.
     ///
     /// # Dtypes
-    /// Floats; integers and bools become `f32`.
+    /// `f32` and `f64`; integers and bools become `f32`.
     ///
     /// # Derivative
     /// That of the norms, and of the inverse.

@@ -21,7 +21,7 @@ ops! { OPS;
     /// `[.., n, n]`, as is the result.
     ///
     /// # Dtypes
-    /// Floats; integers and bools become `f32`.
+    /// `f32` and `f64`; integers and bools become `f32`.
     ///
     /// # Derivative
     /// Fréchet's, which is a block of the exponential of a matrix twice the size; so are those of higher order.

@@ -27,7 +27,7 @@ ops! { OPS;
     /// `[.., m, n]` gives `[.., m, k]` and `[.., k, n]`, `k` being the smaller one, or `m` if `complete`.
     ///
     /// # Dtypes
-    /// Floats; integers and bools become `f32`.
+    /// `f32` and `f64`; integers and bools become `f32`.
     ///
     /// # Derivative
     /// That of the unique factors of a matrix whose first `k` columns have full rank. The columns that complete a basis are not
@@ -60,7 +60,7 @@ ops! { OPS;
     /// if it has one dimension, or the shape of `A` without the last one; then so is the solution.
     ///
     /// # Dtypes
-    /// Floats; integers and bools become `f32`.
+    /// `f32` and `f64`; integers and bools become `f32`.
     ///
     /// # Derivative
     /// That of the solution by orthogonal factors.

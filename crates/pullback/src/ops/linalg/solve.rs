@@ -25,7 +25,7 @@ ops! { OPS;
     /// dimension, or the shape of `A` without the last one; then so is the solution.
     ///
     /// # Dtypes
-    /// Floats; integers and bools become `f32`.
+    /// `f32` and `f64`; integers and bools become `f32`.
     ///
     /// # Derivative
     /// `A⁻ᵀ g` for `B`, and `-A⁻ᵀ g Xᵀ` for `A`.
@@ -52,7 +52,7 @@ ops! { OPS;
     /// `[.., n, n]`, as is the result.
     ///
     /// # Dtypes
-    /// Floats; integers and bools become `f32`.
+    /// `f32` and `f64`; integers and bools become `f32`.
     ///
     /// # Derivative
     /// `-Yᵀ g Yᵀ` for the inverse `Y`.

@@ -27,7 +27,7 @@ ops! { OPS;
     /// added until `U` and `Vᵀ` are square.
     ///
     /// # Dtypes
-    /// Floats; integers and bools become `f32`.
+    /// `f32` and `f64`; integers and bools become `f32`.
     ///
     /// # Derivative
     /// With the gaps `S[j]² - S[i]²` in the place of those of [`eigh`](Tensor::eigh), and with divisions by `S` for a matrix that is not
@@ -56,7 +56,7 @@ ops! { OPS;
     /// `[.., m, n]` gives `[.., k]`, `k` being the smaller one.
     ///
     /// # Dtypes
-    /// Floats; integers and bools become `f32`.
+    /// `f32` and `f64`; integers and bools become `f32`.
     ///
     /// # Derivative
     /// `U diag(g) Vᵀ`. Nothing is divided by gaps, so functions that treat equal singular values alike have the right gradient. A
@@ -84,7 +84,7 @@ ops! { OPS;
     /// `[.., m, n]` gives `[.., n, m]`.
     ///
     /// # Dtypes
-    /// Floats; integers and bools become `f32`.
+    /// `f32` and `f64`; integers and bools become `f32`.
     ///
     /// # Derivative
     /// That for matrices of the same rank. Where a matrix can gain rank, the function is not continuous.
@@ -111,7 +111,7 @@ ops! { OPS;
     /// `[.., m, n]` gives `[..]`.
     ///
     /// # Dtypes
-    /// Floats; integers and bools become `f32`.
+    /// `f32` and `f64`; integers and bools become `f32`.
     ///
     /// # Derivative
     /// None: the result is discrete.

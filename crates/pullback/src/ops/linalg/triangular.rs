@@ -24,7 +24,7 @@ ops! { OPS;
     /// Matrices `[.., n, n]` and `[.., n, m]`, or `[.., m, n]` on the right. Leading dimensions broadcast.
     ///
     /// # Dtypes
-    /// Floats; integers and bools become `f32`.
+    /// `f32` and `f64`; integers and bools become `f32`.
     ///
     /// # Derivative
     /// `A⁻ᵀ g` for `B`, and the triangle of `-A⁻ᵀ g Xᵀ` for `A`.
