@@ -105,19 +105,22 @@ pub(crate) fn log1p(x: Complex64) -> Complex64 {
 
 /// The root with a real part of at least 0; on the cut below 0 it takes the sign of the imaginary part.
 pub(crate) fn sqrt(x: Complex64) -> Complex64 {
-    let size = abs(x);
-    if size == 0.0 {
+    if x.re == 0.0 && x.im == 0.0 {
         return z(0.0, x.im);
     }
     if x.im.is_infinite() {
         return z(f64::INFINITY, x.im);
     }
-    // Halves first, as the sum could overflow; scaled where they would lose digits.
-    let scale = if size < 1e-300 { (1u64 << 54) as f64 } else { 1.0 };
+    // Scaled where the absolute value would overflow or lose digits, and by halves as the sum could overflow.
+    let scale = match x.re.abs().max(x.im.abs()) {
+        large if large > 1e300 => 1.0 / 16.0,
+        small if small < 1e-290 => (1u64 << 54) as f64,
+        _ => 1.0,
+    };
     let (re, im) = (x.re * scale, x.im * scale);
-    let root = (0.5 * re.abs() + 0.5 * (size * scale)).sqrt() / scale.sqrt();
-    let other = im / (2.0 * root * scale);
-    if re >= 0.0 { z(root, other) } else { z(other.abs(), root.copysign(x.im)) }
+    let root = (0.5 * re.abs() + 0.5 * re.hypot(im)).sqrt() / scale.sqrt();
+    let other = x.im / (2.0 * root);
+    if x.re >= 0.0 { z(root, other) } else { z(other.abs(), root.copysign(x.im)) }
 }
 
 pub(crate) fn rsqrt(x: Complex64) -> Complex64 {
