@@ -360,12 +360,16 @@ pub(crate) fn binary<K: Binary>(a: &Tensor, b: &Tensor) -> Result<Tensor> {
         }
         return bind1(&OpRef::Static(BinaryOp::<K>::OP), &[a, b]);
     };
-    if is_simple(x.shape(), y.shape()) {
-        let shape = if x.rank() == 0 { y.shape() } else { x.shape() };
-        return Ok(widened_elementwise([x, y], shape, |[x, y], shape| K::kernel(x, y, shape))?.into());
-    }
-    let shape = broadcast_shape(K::NAME, a, b)?;
-    Ok(widened_elementwise([x, y], &shape, |[x, y], shape| K::kernel(x, y, shape))?.into())
+    let joint;
+    let shape = if !is_simple(x.shape(), y.shape()) {
+        joint = broadcast_shape(K::NAME, a, b)?;
+        &joint[..]
+    } else if x.rank() == 0 {
+        y.shape()
+    } else {
+        x.shape()
+    };
+    Ok(widened_elementwise([x, y], shape, |[x, y], shape| K::kernel(x, y, shape))?.into())
 }
 
 /// True for equal shapes, and where one is that of a number: the result has the shape of the other operand.
