@@ -267,7 +267,8 @@ mod tests {
         let huge = z(1e300, -1e300);
         assert!((divide(huge, huge) - z(1.0, 0.0)).norm() < 1e-15);
         let root = sqrt(z(-1.7e308, 1.7e308));
-        assert!((root * root / 1.7e308 - z(-1.0, 1.0)).norm() < 1e-14);
+        let part = root / 1.7e308f64.sqrt();
+        assert!((part * part - z(-1.0, 1.0)).norm() < 1e-14, "{root}");
         let tiny = sqrt(z(-3e-320, 4e-320));
         assert!((tiny.re - 1e-160).abs() < 1e-163 && (tiny.im - 2e-160).abs() < 1e-163, "{tiny}");
         assert_eq!(tanh(z(800.0, 1.0)), z(1.0, 0.0));
@@ -276,7 +277,7 @@ mod tests {
         assert_eq!(exp(z(f64::INFINITY, 0.0)), z(f64::INFINITY, 0.0));
         // Near 1 the logarithm is as exact as the number.
         let near = log(z(1.0 + 1e-10, 1e-6));
-        assert!((near.re - (1e-10 + 0.5e-12)).abs() < 1e-21, "{near}");
+        assert!((near.re - (((1.0 + 1e-10) - 1.0) + 0.5e-12)).abs() < 1e-19, "{near}");
         assert_eq!(pow(z(0.0, 0.0), z(2.0, 1.0)), z(0.0, 0.0));
         assert!((pow(z(-1.0, 0.0), z(0.5, 0.0)) - z(0.0, 1.0)).norm() < 1e-15);
     }
