@@ -157,6 +157,9 @@
 //! - [`autograd`]: the imperative surface: leaves, `backward`, hooks, `no_grad`, and finding where a NaN was born.
 //! - [`implicit`]: solutions of equations, by any solver.
 //! - [`graph`]: functions written down as lists of operations, and run again.
+//! - [`io`]: files of parameters. Features of the crate, all off by default, add formats (`safetensors`, `npy`), `serde`, and
+//!   conversions from and to `ndarray`, `nalgebra` and `faer`.
+//! - [`nn`]: options of convolutions, pooling, attention; [`init`]: first values of parameters.
 //! - [`random`]: seeded random tensors, and what `vmap` does with them.
 //! - [`testing`]: checking derivatives.
 
@@ -171,7 +174,11 @@ mod error;
 pub mod function;
 pub mod graph;
 mod handle;
+pub mod init;
+#[cfg(any(feature = "faer", feature = "nalgebra", feature = "ndarray", feature = "serde"))]
+mod interop;
 mod interp;
+pub mod io;
 mod kernels;
 mod ops;
 pub mod random;
@@ -192,7 +199,10 @@ pub use graph::capture;
 pub use kernels::threads::{num_threads, set_num_threads};
 #[cfg(feature = "fft")]
 pub use ops::fft;
-pub use ops::{Interpolation, Reduction, cat, complex, einsum, polar, stack};
+pub use ops::{
+    GridOrder, Interpolation, MatrixNorm, PadMode, Reduce, Reduction, block_diag, broadcast_tensors, cartesian_prod,
+    cat, complex, einsum, meshgrid, multi_dot, nn, polar, stack,
+};
 pub use shape::{Shape, TensorType};
 pub use tensor::{Ellipsis, IndexBound, IndexItem, Indices, NewAxis, Operand, Tensor, s};
 pub use transforms::implicit;

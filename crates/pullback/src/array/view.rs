@@ -188,6 +188,18 @@ impl Array {
         self.with_layout(shape, strides, offset)
     }
 
+    /// The windows of `size` elements along `dim`, one every `step` elements; their elements are a new last dimension. The
+    /// caller has checked that `size` is at most that of `dim`.
+    pub(crate) fn windows(&self, dim: usize, size: usize, step: usize) -> Array {
+        let (mut shape, mut strides) = (copy_of(&self.0.shape), copy_of(&self.0.strides));
+        shape.push(size);
+        strides.push(strides[dim]);
+        shape[dim] = (shape[dim] - size) / step + 1;
+        // A single window has no next one, and a huge step must not be multiplied with strides.
+        strides[dim] *= if shape[dim] > 1 { step as isize } else { 1 };
+        self.with_layout(shape, strides, self.offset())
+    }
+
     /// The diagonal of dimensions `d0` and `d1`, appended as the last dimension of the view.
     pub(crate) fn diagonal(&self, offset: isize, d0: usize, d1: usize) -> Array {
         let (r0, r1) = if offset >= 0 { (0, offset as usize) } else { (offset.unsigned_abs(), 0) };

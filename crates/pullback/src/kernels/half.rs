@@ -67,6 +67,13 @@ impl Results for Array {
     }
 }
 
+/// Several results alike.
+impl Results for [Array; 2] {
+    fn rounded(self, half: DType) -> [Array; 2] {
+        self.map(|x| x.rounded(half))
+    }
+}
+
 /// Values and their places.
 impl Results for (Array, Array) {
     fn rounded(self, half: DType) -> (Array, Array) {

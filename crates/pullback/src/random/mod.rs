@@ -320,6 +320,86 @@ draws! {
     /// # Source
     /// Srivastava et al., "Dropout: a simple way to prevent neural networks from overfitting", 2014.
     fn dropout(x: &Tensor, p: f64);
+
+    /// [`dropout`](Key::dropout) of whole channels of sequences: each sequence `[length]` of `x` is set to zero with probability `p`, the
+    /// others are divided by `1 - p`.
+    ///
+    /// # Shapes
+    /// `[.., length]` to the same.
+    ///
+    /// # Dtypes
+    /// Floats.
+    ///
+    /// # Derivative
+    /// The same elements of the cotangent, divided by `1 - p`.
+    ///
+    /// # Errors
+    /// As for `dropout`, and `Shape` if there are too few dimensions.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::{DType, Tensor, random::Key};
+    /// let y = Key::new(1).dropout1d(&Tensor::ones(&[8, 2], DType::F64)?, 0.5)?.to_vec::<f64>()?;
+    /// assert!(y.chunks(2).all(|y| y == [0.0, 0.0] || y == [2.0, 2.0]));
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    ///
+    /// # Source
+    /// Tompson et al., "Efficient object localization using convolutional networks", 2015.
+    fn dropout1d(x: &Tensor, p: f64);
+
+    /// [`dropout1d`](Key::dropout1d) of whole channels of images `[height, width]`.
+    ///
+    /// # Errors
+    /// As for `dropout1d`.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::{DType, Tensor, random::Key};
+    /// let y = Key::new(1).dropout2d(&Tensor::ones(&[8, 1, 2], DType::F64)?, 0.5)?.to_vec::<f64>()?;
+    /// assert!(y.chunks(2).all(|y| y == [0.0, 0.0] || y == [2.0, 2.0]));
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    fn dropout2d(x: &Tensor, p: f64);
+
+    /// [`dropout1d`](Key::dropout1d) of whole channels of volumes `[depth, height, width]`.
+    ///
+    /// # Errors
+    /// As for `dropout1d`.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::{DType, Tensor, random::Key};
+    /// let y = Key::new(1).dropout3d(&Tensor::ones(&[8, 1, 2, 1], DType::F64)?, 0.5)?.to_vec::<f64>()?;
+    /// assert!(y.chunks(2).all(|y| y == [0.0, 0.0] || y == [2.0, 2.0]));
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    fn dropout3d(x: &Tensor, p: f64);
+
+    /// Dropout that keeps mean 0 and variance 1, for networks with [`selu`](Tensor::selu): each element is replaced, with probability
+    /// `p`, by the value of `selu` at minus infinity, and all are scaled and shifted.
+    ///
+    /// # Dtypes
+    /// Floats.
+    ///
+    /// # Derivative
+    /// The elements of the cotangent that were kept, scaled.
+    ///
+    /// # Errors
+    /// As for `dropout`.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::{DType, random::Key};
+    /// let y = Key::new(2).alpha_dropout(&Key::new(1).normal(&[20_000], DType::F64)?, 0.3)?;
+    /// assert!(y.mean()?.item::<f64>()?.abs() < 0.05);
+    /// assert!((y.std()?.item::<f64>()? - 1.0).abs() < 0.05);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    ///
+    /// # Source
+    /// Klambauer et al., "Self-normalizing neural networks", 2017.
+    fn alpha_dropout(x: &Tensor, p: f64);
 }
 
 fn draw(op: &'static str, kind: Kind, shape: &[usize], source: Source) -> Result<Tensor> {
@@ -373,15 +453,49 @@ fn permutation(from: Source, n: usize) -> Result<Tensor> {
 }
 
 fn dropout(from: Source, x: &Tensor, p: f64) -> Result<Tensor> {
-    check_probability("dropout", p)?;
-    let dtype = x.dtype();
-    if !dtype.is_float() {
-        bail!(Dtype, "dropout: expected floats, got {}", x.ty(); help = "convert with `to_dtype`");
+    drop_parts("dropout", from, x, p, 0)
+}
+fn dropout1d(from: Source, x: &Tensor, p: f64) -> Result<Tensor> {
+    drop_parts("dropout1d", from, x, p, 1)
+}
+fn dropout2d(from: Source, x: &Tensor, p: f64) -> Result<Tensor> {
+    drop_parts("dropout2d", from, x, p, 2)
+}
+fn dropout3d(from: Source, x: &Tensor, p: f64) -> Result<Tensor> {
+    drop_parts("dropout3d", from, x, p, 3)
+}
+
+/// Which parts of `x` are kept: those whose last `whole` dimensions stay together.
+fn kept(op: &'static str, from: Source, x: &Tensor, p: f64, whole: usize) -> Result<Tensor> {
+    check_probability(op, p)?;
+    if !x.dtype().is_float() {
+        bail!(Dtype, "{op}: expected floats, got {}", x.ty(); help = "convert with `to_dtype`");
     }
-    let kept = draw("dropout", Kind::Bernoulli(1.0 - p), x.shape(), from)?;
+    if x.rank() < whole {
+        bail!(Shape, "{op}: expected at least {whole} dimensions, got {}", x.ty());
+    }
+    let mut shape = crate::Shape::from_slice(x.shape());
+    let lead = shape.len() - whole;
+    shape[lead..].fill(1);
+    draw(op, Kind::Bernoulli(1.0 - p), &shape, from)
+}
+
+fn drop_parts(op: &'static str, from: Source, x: &Tensor, p: f64, whole: usize) -> Result<Tensor> {
+    let kept = kept(op, from, x, p, whole)?;
     if p == 1.0 {
         // The scale has no value; every element is dropped.
         return kept.where_(x, 0.0);
     }
     kept.where_(&x.mul(1.0 / (1.0 - p))?, 0.0)
+}
+
+fn alpha_dropout(from: Source, x: &Tensor, p: f64) -> Result<Tensor> {
+    // Minus the product of the two constants of `selu`: its value at minus infinity.
+    const LOWEST: f64 = -1.758_099_340_847_376_6;
+    let kept = kept("alpha_dropout", from, x, p, 0)?;
+    if p == 1.0 {
+        return kept.where_(x, 0.0);
+    }
+    let scale = 1.0 / ((1.0 - p) * (1.0 + p * LOWEST * LOWEST)).sqrt();
+    kept.where_(x, LOWEST)?.mul(scale)?.add(-scale * LOWEST * p)
 }
