@@ -259,13 +259,19 @@ draws! {
     fn student_t(df: impl Operand, shape: &[usize], dtype: DType);
 }
 
+/// The dtype in which numbers of a dtype are made: half precision would round some of them to 0 on the way.
+fn working(dtype: DType) -> DType {
+    if dtype.is_half() { DType::F32 } else { dtype }
+}
+
 fn exponential(from: Source, rate: impl Operand, shape: &[usize], dtype: DType) -> Result<Tensor> {
     check_float("exponential", dtype)?;
     if rate.as_scalar().is_some_and(|r| r.to_f64() == 1.0) {
-        return draw("exponential", Kind::Exponential(dtype), shape, from);
+        return draw("exponential", Kind::Exponential(working(dtype)), shape, from)?.to_dtype(dtype);
     }
     let rate = parameter("exponential", "rate", Must::POSITIVE, rate, shape)?;
-    draw("exponential", Kind::Exponential(dtype), shape, from)?.div(rate.to_dtype(dtype)?)
+    let e = draw("exponential", Kind::Exponential(working(dtype)), shape, from)?;
+    e.div(rate.to_dtype(working(dtype))?)?.to_dtype(dtype)
 }
 
 /// `n` draws in one.
@@ -276,13 +282,13 @@ fn several(op: &'static str, kind: Kind, n: usize, shape: &[usize], from: Source
 
 fn laplace(from: Source, shape: &[usize], dtype: DType) -> Result<Tensor> {
     check_float("laplace", dtype)?;
-    let both = several("laplace", Kind::Exponential(dtype), 2, shape, from)?;
-    both[0].sub(&both[1])
+    let both = several("laplace", Kind::Exponential(working(dtype)), 2, shape, from)?;
+    both[0].sub(&both[1])?.to_dtype(dtype)
 }
 
 fn gumbel(from: Source, shape: &[usize], dtype: DType) -> Result<Tensor> {
     check_float("gumbel", dtype)?;
-    draw("gumbel", Kind::Exponential(dtype), shape, from)?.log()?.neg()
+    draw("gumbel", Kind::Exponential(working(dtype)), shape, from)?.log()?.neg()?.to_dtype(dtype)
 }
 
 /// Half of the step of uniform numbers in `f64`: with it they are never 0.
@@ -298,9 +304,9 @@ fn cauchy(from: Source, shape: &[usize], dtype: DType) -> Result<Tensor> {
 fn log_normal(from: Source, mean: impl Operand, std: impl Operand, shape: &[usize], dtype: DType) -> Result<Tensor> {
     let op = "log_normal";
     check_float(op, dtype)?;
-    let mean = parameter(op, "mean", Must::FINITE, mean, shape)?.to_dtype(dtype)?;
-    let std = parameter(op, "standard deviation", Must::NOT_NEGATIVE, std, shape)?.to_dtype(dtype)?;
-    draw(op, Kind::Normal(dtype), shape, from)?.mul(std)?.add(mean)?.exp()
+    let mean = parameter(op, "mean", Must::FINITE, mean, shape)?.to_dtype(working(dtype))?;
+    let std = parameter(op, "standard deviation", Must::NOT_NEGATIVE, std, shape)?.to_dtype(working(dtype))?;
+    draw(op, Kind::Normal(working(dtype)), shape, from)?.mul(std)?.add(mean)?.exp()?.to_dtype(dtype)
 }
 
 fn truncated_normal(

@@ -207,3 +207,22 @@ fn numbers_do_not_depend_on_threads() {
     let long = values(&key.gamma(0.7, &[100], DType::F64).unwrap());
     assert_eq!(values(&key.gamma(0.7, &[7, 5], DType::F64).unwrap()), long[..35]);
 }
+
+#[test]
+fn half_precision_is_rounded_once_from_single() {
+    let key = Key::new(22);
+    let draws: [fn(Key, DType) -> Result<Tensor>; 5] = [
+        |k, d| k.exponential(1.0, &[999], d),
+        |k, d| k.exponential(3.0, &[999], d),
+        |k, d| k.gumbel(&[999], d),
+        |k, d| k.laplace(&[999], d),
+        |k, d| k.log_normal(0.0, 1.0, &[999], d),
+    ];
+    for draw in draws {
+        for half in [DType::F16, DType::BF16] {
+            let single = draw(key, DType::F32).unwrap().to_dtype(half).unwrap();
+            assert_eq!(values(&draw(key, half).unwrap()), values(&single));
+        }
+    }
+    assert_eq!(key.gamma(2.0, &[3], DType::BF16).unwrap().dtype(), DType::BF16);
+}
