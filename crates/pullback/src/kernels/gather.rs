@@ -6,6 +6,7 @@
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+use super::complex;
 use super::copy::{contiguous, copy_into};
 use super::reduce::Number;
 use super::strided::{In, Loop, Nest, Out, output_words};
@@ -64,6 +65,9 @@ pub(crate) fn scatter(x: &Array, dim: usize, index: &Array, src: &Array) -> Resu
 
 /// A copy of `x` with `out[.., index[.., i, ..], ..] += src[.., i, ..]`.
 pub(crate) fn scatter_add(x: &Array, dim: usize, index: &Array, src: &Array) -> Result<Array> {
+    if x.dtype().is_complex() {
+        return complex::by_parts([x, src], |[x, src]| scatter_add(x, dim, index, src));
+    }
     let index = check("scatter_add", x, dim, index)?;
     dispatch!(x.dtype(), "scatter_add", number, T => Ok(put::<T>(x, dim, &index, src, T::plus)))
 }
@@ -71,6 +75,9 @@ pub(crate) fn scatter_add(x: &Array, dim: usize, index: &Array, src: &Array) -> 
 /// A copy of `x` to whose slices along `dim` at the places of `index` those of `src` are added; dims as in
 /// [`index_select`], `src` being its result.
 pub(crate) fn index_add(x: &Array, batch: usize, dim: usize, index: &Array, src: &Array) -> Result<Array> {
+    if x.dtype().is_complex() {
+        return complex::by_parts([x, src], |[x, src]| index_add(x, batch, dim, index, src));
+    }
     let index = contiguous(&check("index_add", x, dim, index)?);
     dispatch!(x.dtype(), "index_add", number, T => Ok(add_slices::<T>(x, batch, dim, &index, src)))
 }

@@ -20,6 +20,8 @@ pub(crate) use create::checked_numel;
 pub use index::{Ellipsis, IndexBound, IndexItem, Indices, NewAxis, s};
 pub(crate) use index::{IndexItems, Part, position, python_range};
 pub use operators::Operand;
+#[cfg(any(feature = "faer", feature = "nalgebra"))]
+pub(crate) use read::elements;
 
 /// An n-dimensional array of numbers, or the stand-in for one inside a transform.
 ///

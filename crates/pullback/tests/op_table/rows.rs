@@ -6,7 +6,6 @@ use pullback::testing::properties;
 use pullback::testing::table::{Naive, OpInfo, Sample};
 use pullback::{DType, Error, ErrorKind, Tensor, grad, jvp, stack, vjp, vmap};
 
-use super::half::half;
 use super::run::guarded;
 
 type Outcome = Result<(), String>;
@@ -16,7 +15,7 @@ pub const WALKS: &str = "walks_match_transforms";
 
 /// Checks of one sample.
 pub const SAMPLE_CHECKS: &[(&str, fn(&Sample) -> Outcome)] =
-    &[("values", values), ("values_are_finite", values_are_finite), ("integers", integers), ("half", half)];
+    &[("values", values), ("values_are_finite", values_are_finite), ("integers", integers)];
 
 /// Checks of a whole row.
 pub const ROW_CHECKS: &[(&str, fn(&OpInfo) -> Outcome)] =

@@ -145,6 +145,11 @@ impl Gather {
     }
 }
 
+/// The elements of `x` along `dim` at places of the same other sizes, which lie inside of it.
+pub(in crate::ops) fn gather_at(x: &Tensor, dim: usize, index: &Tensor) -> Result<Tensor> {
+    Gather { dim, last: false }.call(x, index)
+}
+
 impl Op for Gather {
     fn name(&self) -> &str {
         "gather"
