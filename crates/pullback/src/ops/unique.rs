@@ -199,10 +199,10 @@ fn naive(x: &Naive, dim: Option<usize>, sorted: bool) -> Vec<Naive> {
     }
     let mut order: Vec<usize> = (0..groups.len()).collect();
     if sorted {
-        order.sort_by(|&a, &b| groups[a].0.partial_cmp(&groups[b].0).unwrap());
+        order.sort_by(|&a, &b| groups[a].0.partial_cmp(&groups[b].0).unwrap_or(std::cmp::Ordering::Equal));
     }
     let n = order.len();
-    let place = |k: usize| order.iter().position(|&o| o == k).unwrap() as f64;
+    let place = |k: usize| order.iter().position(|&o| o == k).unwrap_or(n) as f64;
     let inverse: Vec<f64> = inverse.into_iter().map(place).collect();
     let counts = Naive { shape: vec![n], data: order.iter().map(|&k| groups[k].1).collect() };
     match dim {
