@@ -1,4 +1,4 @@
-"""The workloads in JAX, compiled by jit."""
+"""The workloads in JAX, compiled by jit, or with --eager each operation on its own."""
 
 import os
 import sys
@@ -11,16 +11,16 @@ import jax
 jax.config.update("jax_enable_x64", True)
 import jax.numpy as jnp
 import numpy as np
-from jax import grad, hessian, jacfwd, jacrev, jit, vmap
+from jax import grad, hessian, jacfwd, jacrev, vmap
 
-from harness import Harness, labels, mlp, uniform
-
-
-def total(out):
-    return sum(float(leaf.astype(jnp.float64).sum()) for leaf in jax.tree_util.tree_leaves(out))
+from harness import EINSUMS, Harness, cnn, labels, mlp, uniform
 
 
-h = Harness("jax-jit", jax.block_until_ready, total)
+h = Harness("jax-eager" if "--eager" in sys.argv else "jax-jit", jax.block_until_ready, jax.tree_util.tree_leaves)
+
+
+def jit(function):
+    return function if h.flags.eager else jax.jit(function)
 
 
 def run(name, function, *args, inner=1):
@@ -89,6 +89,26 @@ layers, x, y = arrays(mlp([784, 128, 10], 10)), jnp.asarray(uniform((256, 784), 
 run("per_sample_mlp", vmap(grad(loss), in_axes=(None, 0, 0)), layers, x, y)
 
 
+def conv(x, w, b, stride, padding):
+    y = jax.lax.conv_general_dilated(x, w, (stride, stride), [(padding, padding)] * 2, dimension_numbers=("NCHW", "OIHW", "NCHW"))
+    return y if b is None else y + b[:, None, None]
+
+
+def pooled(x):
+    return jax.lax.reduce_window(jnp.tanh(x), -jnp.inf, jax.lax.max, (1, 1, 2, 2), (1, 1, 1, 1), "VALID")
+
+
+def convolutional(layers, x, y):
+    x = pooled(conv(x[None], *layers[0], 2, 3))
+    x = pooled(conv(x, *layers[1], 2, 0))
+    logits = jax.nn.log_softmax(network(layers[2:], x.reshape(-1)))
+    return -logits[y]
+
+
+images, digits = jnp.asarray(uniform((64, 1, 28, 28), 40)), jnp.asarray(labels(64, 10, 41))
+run("per_sample_cnn", vmap(grad(convolutional), in_axes=(None, 0, 0)), arrays(cnn(30)), images, digits)
+
+
 def rosenbrock(x):
     return (100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum()
 
@@ -136,6 +156,81 @@ for name, function in maps.items():
 run("map1M_add", lambda a, b: a + b, row, positive)
 run("sum1M", jnp.sum, row)
 run("softmax_128x1000", jax.nn.softmax, jnp.asarray(uniform((128, 1000), 201, np.float32, 4.0)))
+
+million = jnp.asarray(uniform((1 << 20,), 210, np.float32, 4.0))
+table = jnp.asarray(uniform((1024, 1024), 211, np.float32, 4.0))
+
+
+def sort(x, d=0):
+    return jax.lax.sort((x, jax.lax.broadcasted_iota(jnp.int64, x.shape, d)), dimension=d, num_keys=1)
+
+
+run("sort1M", sort, million)
+run("argsort1M", jnp.argsort, million)
+run("topk1M", lambda x: jax.lax.top_k(x, 100)[0], million)
+for d in range(2):
+    run(f"sort1024_d{d}", lambda x, d=d: sort(x, d), table)
+    run(f"topk1024_d{d}", lambda x, d=d: jax.lax.top_k(x, 10, axis=d)[0], table)
+near = 1 + million * np.float32(1e-3)
+run("cumsum1M", jnp.cumsum, million)
+run("cumprod1M", jnp.cumprod, near)
+run("logcumsumexp1M", jax.lax.cumlogsumexp, million)
+for d in range(2):
+    run(f"cumsum1024_d{d}", lambda x, d=d: jnp.cumsum(x, d), table)
+
+where, columns = jnp.asarray(labels(1 << 20, 1 << 20, 220)), jnp.asarray(labels(1 << 20, 1024, 221).reshape(1024, 1024))
+zeros = jnp.zeros(1 << 20, jnp.float32)
+rows, chosen = jnp.asarray(uniform((100_000, 64), 222)), jnp.asarray(labels(1 << 14, 100_000, 223))
+added, mask = jnp.asarray(uniform((1 << 14, 64), 224)), million > 0
+place = jnp.arange(1024)
+run("gather1M", lambda x, i: jnp.take(x, i), million, where)
+run("scatter_add1M", lambda x, i, y: x.at[i].add(y), zeros, where, million)
+for d in range(2):
+    run(f"gather1024_d{d}", lambda x, i, d=d: jnp.take_along_axis(x, i, d), table, columns)
+    at = (lambda i: (i, place[None, :])) if d == 0 else (lambda i: (place[:, None], i))
+    run(f"scatter_add1024_d{d}", lambda x, i, y, at=at: x.at[at(i)].add(y), table, columns, table)
+run("index_select1M", lambda x, i: jnp.take(x, i, axis=0), rows, chosen)
+run("index_add1M", lambda x, i, y: x.at[i].add(y), rows, chosen, added)
+run("masked_fill1M", lambda x, m: jnp.where(m, np.float32(0.5), x), million, mask)
+run("where1M", jnp.where, mask, million, near)
+
+for equation, shapes in EINSUMS.items():
+    operands = [jnp.asarray(uniform(shape, 230 + k)) for k, shape in enumerate(shapes)]
+    run(f"einsum_{equation}", lambda *x, equation=equation: jnp.einsum(equation, *x), *operands)
+
+block = jnp.asarray(uniform((256, 128, 64), 240, np.float32, 4.0))
+close = 1 + np.float32(0.05) * block
+reductions = dict(sum=jnp.sum, max=jnp.max, mean=jnp.mean, var=lambda x, d: jnp.var(x, d, ddof=1), argmax=jnp.argmax,
+                  prod=jnp.prod, logsumexp=jax.scipy.special.logsumexp, norm=lambda x, d: jnp.linalg.norm(x, axis=d))
+for name, reduce in reductions.items():
+    for d in range(3):
+        run(f"reduce_{name}_d{d}", lambda x, d=d, reduce=reduce: reduce(x, d), close if name == "prod" else block)
+
+
+def with_gradient(name, function, *args):
+    run(name, function, *args)
+    run(f"{name}_grad", grad(lambda args: jnp.square(function(*args)).sum()), args)
+
+
+def layer_norm(x, w, b):
+    centred = x - x.mean(-1, keepdims=True)
+    return centred * jax.lax.rsqrt(jnp.square(centred).mean(-1, keepdims=True) + 1e-5) * w + b
+
+
+def attention(q, k, v, causal):
+    scores = q @ k.swapaxes(-1, -2) / np.float32(8)
+    if causal:
+        scores = jnp.where(jnp.tril(jnp.ones(scores.shape[-2:], bool)), scores, -jnp.inf)
+    return jax.nn.softmax(scores) @ v
+
+
+with_gradient("conv2d", lambda x, w: conv(x, w, None, 1, 1), jnp.asarray(uniform((8, 32, 56, 56), 210)),
+              jnp.asarray(uniform((64, 32, 3, 3), 211, scale=0.1)))
+with_gradient("layer_norm", layer_norm, jnp.asarray(uniform((512, 1024), 220, scale=2)), jnp.asarray(uniform((1024,), 221, scale=2)),
+              jnp.asarray(uniform((1024,), 222, scale=2)))
+heads = [jnp.asarray(uniform((2, 8, 512, 64), seed, scale=2)) for seed in (230, 231, 232)]
+with_gradient("sdpa", lambda q, k, v: attention(q, k, v, False), *heads)
+with_gradient("sdpa_causal", lambda q, k, v: attention(q, k, v, True), *heads)
 
 members = arrays(mlp([784, 128, 10], 120, batch=(32,)))
 run("ensemble32", vmap(network, in_axes=(0, None)), members, jnp.asarray(uniform((64, 784), 130)))

@@ -5,12 +5,13 @@ import sys
 import numpy as np
 import torch
 from torch.func import grad, hessian, jacfwd, jacrev, vmap
+from torch.nn import functional as F
 from torch.nn.functional import cross_entropy, linear
 from torch.utils._pytree import tree_leaves
 
-from harness import Harness, labels, mlp, uniform
+from harness import EINSUMS, Harness, cnn, labels, mlp, uniform
 
-h = Harness("torch", lambda out: None, lambda out: sum(float(t.double().sum()) for t in tree_leaves(out)))
+h = Harness("torch", lambda out: None, lambda out: [t.numpy() for t in tree_leaves(out)])
 torch.set_num_threads(h.flags.threads)
 
 
@@ -91,6 +92,20 @@ h.run("custom_vmap_grad", lambda: vmap(grad(cube))(xs))
 layers, x, y = tensors(mlp([784, 128, 10], 10)), tensor(uniform((256, 784), 20)), tensor(labels(256, 10, 21))
 h.run("per_sample_mlp", lambda: vmap(grad(loss), in_dims=(None, 0, 0))(layers, x, y))
 
+
+
+def convolutional(layers, x):
+    x = x.unsqueeze(0)
+    x = F.max_pool2d(torch.tanh(F.conv2d(x, *layers[0], stride=2, padding=3)), 2, 1)
+    x = F.max_pool2d(torch.tanh(F.conv2d(x, *layers[1], stride=2)), 2, 1)
+    return network(layers[2:], x.flatten(1))[0]
+
+
+images, digits = tensor(uniform((64, 1, 28, 28), 40)), tensor(labels(64, 10, 41))
+per_image = vmap(grad(lambda p, x, y: cross_entropy(convolutional(p, x), y)), in_dims=(None, 0, 0))
+kernels = tensors(cnn(30))
+h.run("per_sample_cnn", lambda: per_image(kernels, images, digits))
+
 z = tensor(uniform((64,), 50, np.float64, 2.0))
 
 
@@ -149,6 +164,67 @@ h.run("map1M_add", lambda: row + positive)
 h.run("sum1M", lambda: row.sum())
 rows = tensor(uniform((128, 1000), 201, np.float32, 4.0))
 h.run("softmax_128x1000", lambda: torch.softmax(rows, -1))
+
+million = tensor(uniform((1 << 20,), 210, np.float32, 4.0))
+table = tensor(uniform((1024, 1024), 211, np.float32, 4.0))
+h.run("sort1M", lambda: torch.sort(million, stable=True))
+h.run("argsort1M", lambda: torch.argsort(million, stable=True))
+h.run("topk1M", lambda: torch.topk(million, 100)[0])
+for d in range(2):
+    h.run(f"sort1024_d{d}", lambda: torch.sort(table, dim=d, stable=True))
+    h.run(f"topk1024_d{d}", lambda: torch.topk(table, 10, dim=d)[0])
+near = 1 + million * 1e-3
+h.run("cumsum1M", lambda: torch.cumsum(million, 0))
+h.run("cumprod1M", lambda: torch.cumprod(near, 0))
+h.run("logcumsumexp1M", lambda: torch.logcumsumexp(million, 0))
+for d in range(2):
+    h.run(f"cumsum1024_d{d}", lambda: torch.cumsum(table, d))
+
+where, columns = tensor(labels(1 << 20, 1 << 20, 220)), tensor(labels(1 << 20, 1024, 221)).reshape(1024, 1024)
+zeros = torch.zeros(1 << 20)
+rows, chosen = tensor(uniform((100_000, 64), 222)), tensor(labels(1 << 14, 100_000, 223))
+added, mask = tensor(uniform((1 << 14, 64), 224)), million > 0
+h.run("gather1M", lambda: torch.gather(million, 0, where))
+h.run("scatter_add1M", lambda: torch.scatter_add(zeros, 0, where, million))
+for d in range(2):
+    h.run(f"gather1024_d{d}", lambda: torch.gather(table, d, columns))
+    h.run(f"scatter_add1024_d{d}", lambda: torch.scatter_add(table, d, columns, table))
+h.run("index_select1M", lambda: torch.index_select(rows, 0, chosen))
+h.run("index_add1M", lambda: torch.index_add(rows, 0, chosen, added))
+h.run("masked_fill1M", lambda: torch.masked_fill(million, mask, 0.5))
+h.run("where1M", lambda: torch.where(mask, million, near))
+
+for equation, shapes in EINSUMS.items():
+    operands = [tensor(uniform(shape, 230 + k)) for k, shape in enumerate(shapes)]
+    h.run(f"einsum_{equation}", lambda: torch.einsum(equation, *operands))
+
+block = tensor(uniform((256, 128, 64), 240, np.float32, 4.0))
+close = 1 + 0.05 * block
+reductions = dict(sum=torch.sum, max=torch.amax, mean=torch.mean, var=torch.var, argmax=torch.argmax, prod=torch.prod,
+                  logsumexp=torch.logsumexp, norm=lambda x, d: torch.linalg.vector_norm(x, dim=d))
+for name, reduce in reductions.items():
+    for d in range(3):
+        h.run(f"reduce_{name}_d{d}", lambda: reduce(close if name == "prod" else block, d))
+batch, filters = tensor(uniform((8, 32, 56, 56), 210)), tensor(uniform((64, 32, 3, 3), 211, scale=0.1))
+
+
+def square_sum(function):
+    return lambda *args: function(*args).square().sum()
+
+
+def with_gradient(name, function, *args):
+    """A function, and its gradient by autograd, which is faster than torch.func for one example."""
+    h.run(name, lambda: function(*args))
+    leaves = [a.clone().requires_grad_() for a in args]
+    h.run(f"{name}_grad", lambda: torch.autograd.grad(square_sum(function)(*leaves), leaves))
+
+
+with_gradient("conv2d", lambda x, w: F.conv2d(x, w, padding=1), batch, filters)
+with_gradient("layer_norm", lambda x, w, b: F.layer_norm(x, (1024,), w, b), tensor(uniform((512, 1024), 220, scale=2)),
+              tensor(uniform((1024,), 221, scale=2)), tensor(uniform((1024,), 222, scale=2)))
+heads = [tensor(uniform((2, 8, 512, 64), seed, scale=2)) for seed in (230, 231, 232)]
+with_gradient("sdpa", F.scaled_dot_product_attention, *heads)
+with_gradient("sdpa_causal", lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True), *heads)
 
 members, shared = tensors(mlp([784, 128, 10], 120, batch=(32,))), tensor(uniform((64, 784), 130))
 h.run("ensemble32", lambda: vmap(network, in_dims=(0, None))(members, shared))

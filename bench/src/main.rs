@@ -1,6 +1,7 @@
 //! `cargo run --release -p bench -- [--only NAME] [--seconds S] [--threads N]`: times each workload and prints one line
 //! of JSON for it. `scripts/compare` runs other frameworks on the same workloads and prints ratios.
 
+mod data;
 mod functions;
 mod harness;
 mod inputs;

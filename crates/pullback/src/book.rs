@@ -51,3 +51,16 @@ chapters! {
     User "errors/user.md"
     Internal "errors/internal.md"
 }
+
+// Its examples use every feature.
+#[cfg(all(
+    feature = "faer",
+    feature = "nalgebra",
+    feature = "ndarray",
+    feature = "npy",
+    feature = "safetensors",
+    feature = "serde"
+))]
+chapters! {
+    Files "files.md"
+}

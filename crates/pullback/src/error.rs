@@ -148,6 +148,22 @@ impl Error {
         self
     }
 
+    /// The same error with the one that caused it, for [`source`](StdError::source) and
+    /// [`downcast_ref`](Error::downcast_ref).
+    ///
+    /// ```
+    /// use pullback::{Error, ErrorKind};
+    /// let cause = std::fs::read("not/there").unwrap_err();
+    /// let err = Error::new(ErrorKind::Io, "expected weights, got none").with_source(cause);
+    /// assert_eq!(err.downcast_ref::<std::io::Error>().unwrap().kind(), std::io::ErrorKind::NotFound);
+    /// ```
+    #[cold]
+    #[must_use]
+    pub fn with_source(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Error {
+        self.0.source = Some(source.into());
+        self
+    }
+
     /// The same error seen from one transform or function further out.
     #[cold]
     #[must_use]
@@ -184,7 +200,7 @@ impl Error {
         self.0.help.as_deref()
     }
 
-    /// The user's error inside, if it has type `E`.
+    /// The error inside, the user's or one that caused this, if it has type `E`.
     pub fn downcast_ref<E: StdError + 'static>(&self) -> Option<&E> {
         self.0.source.as_deref().and_then(|s| s.downcast_ref::<E>())
     }

@@ -292,3 +292,12 @@ fn closeness_of_complex_numbers_is_that_of_their_distance() -> Result<()> {
     assert!(Tensor::from([z(1.0, 0.0)]).allclose(&Tensor::from([1.0]), 0.0, 0.0)?);
     Ok(())
 }
+
+#[test]
+fn the_checkers_compare_both_parts_of_complex_numbers() -> Result<()> {
+    let x = Tensor::from([z(1.0, 2.0), z(3.0, -4.0)]);
+    assert_eq!(testing::max_error(&x, &Tensor::from([z(1.0, 2.0), z(3.0, -2.0)]))?, 2.0 / 3.0);
+    testing::assert_close(&x, &x, 0.0);
+    assert!(testing::max_error(&x, &x.to_dtype(DType::C64)?).unwrap_err().is_dtype());
+    Ok(())
+}

@@ -159,3 +159,24 @@ fn layouts_and_sizes_change_nothing() -> Result<()> {
     }
     Ok(())
 }
+
+/// A rule that returns another precision than that of its argument is told so; conversions return to it by themselves.
+#[test]
+fn c40_cotangents_have_the_dtype_of_their_value() -> Result<()> {
+    let triple = custom_vjp(
+        |x: &Tensor| x.mul(3.0),
+        |x: &Tensor| Ok((x.mul(3.0)?, ())),
+        |_: &(), g| g.map(|g| g.mul(3.0)?.to_dtype(DType::F32)),
+    );
+    for dtype in HALVES {
+        let x = Tensor::full(&[], 2.0, dtype)?;
+        let e = grad(&triple)(&x).unwrap_err().to_string();
+        assert!(e.contains(&format!("expected a cotangent of type {dtype}[]")) && e.contains("got f32[]"), "{e}");
+        let wide = |x: &Tensor| triple(&x.to_dtype(DType::F32)?);
+        let g = grad(wide)(&x)?;
+        assert_eq!((g.dtype(), one(&g)), (dtype, 3.0));
+        let pull = vjp(|x: &Tensor| x.mul(3.0), &x)?.1;
+        assert!(pull.call(&Tensor::from(1.0f32)).unwrap_err().is_dtype());
+    }
+    Ok(())
+}

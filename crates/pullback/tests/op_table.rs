@@ -35,7 +35,7 @@ fn main() -> ExitCode {
                 each_sample(property.name, op, |sample| property.check(sample)).map_err(Failed::from)
             }));
         }
-        for (name, check) in rows::SAMPLE_CHECKS.iter().chain(imperative::SAMPLE_CHECKS) {
+        for (name, check) in rows::SAMPLE_CHECKS.iter().chain(imperative::SAMPLE_CHECKS).chain(half::SAMPLE_CHECKS) {
             trials.push(Trial::test(format!("{name}::{}", op.name), move || {
                 each_sample(name, op, check).map_err(Failed::from)
             }));

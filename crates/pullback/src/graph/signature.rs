@@ -4,7 +4,7 @@ use std::any::Any;
 
 use crate::random::Key;
 use crate::tree::{has_fixed_structure, leaves, paths};
-use crate::{DType, Result, TensorType, Tree, error::bail};
+use crate::{Complex32, Complex64, DType, Result, TensorType, Tree, bf16, error::bail, f16};
 
 /// What a graph was captured for.
 #[derive(Clone, Debug)]
@@ -115,7 +115,7 @@ fn text(part: &dyn Any) -> Option<String> {
         // A type with one value.
         return Some(String::new());
     }
-    comparable!(part: bool, char, u8, u16, u32, u64, usize, i8, i16, i32, i64, isize, f32, f64, String, &'static str, DType,
-        Key);
+    comparable!(part: bool, char, u8, u16, u32, u64, usize, i8, i16, i32, i64, isize, f16, bf16, f32, f64, Complex32, Complex64,
+        String, &'static str, DType, Key);
     None
 }

@@ -58,6 +58,22 @@ pub(crate) fn contiguous(x: &Array) -> Array {
     })
 }
 
+/// A row-major copy of elements that lie elsewhere.
+///
+/// # Safety
+/// Every place `src + Σ iₖ·strideₖ` with indices within the shape must be valid for reading a `T`.
+#[cfg(any(feature = "faer", feature = "nalgebra", feature = "ndarray"))]
+pub(crate) unsafe fn from_strided<T: crate::Element>(src: *const T, shape: &[usize], strides: &[isize]) -> Array {
+    // SAFETY: the caller's promise; every element is written.
+    unsafe {
+        Array::build::<T>(shape, |out| {
+            if !out.is_empty() {
+                gather_all(src, &collapse(shape, [strides]), out.as_mut_ptr().cast());
+            }
+        })
+    }
+}
+
 /// Writes the elements of `x` to `out` in row-major order; `out` must have as many elements.
 pub(crate) fn copy_into<T: Word>(x: &Array, out: &mut [MaybeUninit<T>]) {
     assert_eq!(x.numel(), out.len());

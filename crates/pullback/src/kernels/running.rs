@@ -1,10 +1,13 @@
 //! What is computed element by element along a dimension, each from the one before: running products, running extremes
 //! with their places, running logarithms of sums of exponentials, and linear recurrences.
 
+use std::mem::MaybeUninit;
+
 use super::cast::cast;
 use super::copy::contiguous;
 use super::math::Float;
 use super::reduce::is_nan;
+use super::simd::vectorize;
 use super::strided::{In, Out, output};
 use super::threads::split;
 use crate::array::Array;
@@ -87,19 +90,91 @@ pub(crate) fn cumprod(x: &Array, dim: usize) -> Result<Array> {
 
 /// The running logarithm of the sum of exponentials along `dim`.
 pub(crate) fn logcumsumexp(x: &Array, dim: usize) -> Result<Array> {
-    // The largest so far, and the sum of the exponentials of what the others are below it.
-    let first = (f64::NEG_INFINITY, 0.0);
-    dispatch!(x.dtype(), "logcumsumexp", float, T => Ok(running::<T, (f64, f64)>(x, dim, 20, first, |(top, sum), v| {
-        let v = v.to_f64();
-        let (top, sum) = if v > top {
-            (v, sum * Float::exp(top - v) + 1.0)
-        } else if v == top {
-            (top, sum + 1.0)
-        } else {
-            (top, sum + Float::exp(v - top))
+    dispatch!(x.dtype(), "logcumsumexp", float, T => {
+        if x.shape()[dim + 1..].iter().product::<usize>() != 1 {
+            return Ok(running::<T, LogSum>(x, dim, 20, NOTHING, |state, v| {
+                let (top, sum) = log_sum(state, v.to_f64());
+                ((top, sum), (top + Float::log(sum)) as T)
+            }));
+        }
+        let x = contiguous(x);
+        let (from, n) = (In::<T>::of(&x), x.shape()[dim]);
+        let write = |out: Out<T>| {
+            split(if n == 0 { 0 } else { x.numel() / n }, 1, 10 * x.numel(), |range| {
+                for row in range {
+                    // SAFETY: a row of the contiguous array, and that of the result is ours.
+                    let (from, out) = unsafe {
+                        let out = std::slice::from_raw_parts_mut(out.at(row * n).cast::<MaybeUninit<T>>(), n);
+                        (std::slice::from_raw_parts(from.at((row * n) as isize), n), out)
+                    };
+                    vectorize(
+                        #[inline(always)]
+                        || log_row(from, out),
+                    );
+                }
+            });
         };
-        ((top, sum), (top + Float::log(sum)) as T)
-    })))
+        // SAFETY: every row is written.
+        Ok(unsafe { output(x.to_shape(), write) })
+    })
+}
+
+/// The largest so far, and the sum of the exponentials of what the others are below it.
+type LogSum = (f64, f64);
+const NOTHING: LogSum = (f64::NEG_INFINITY, 0.0);
+
+fn log_sum((top, sum): LogSum, v: f64) -> LogSum {
+    if v > top {
+        (v, sum * Float::exp(top - v) + 1.0)
+    } else if v == top {
+        (top, sum + 1.0)
+    } else {
+        (top, sum + Float::exp(v - top))
+    }
+}
+
+/// The exponential of how far `a` is below `b`; an infinity is no distance from itself.
+#[inline(always)]
+fn below(a: f64, b: f64) -> f64 {
+    if a == b { 1.0 } else { Float::exp(a - b) }
+}
+
+/// As [`log_sum`] for a whole row, piece by piece: first what is largest, then exponentials and logarithms side by side.
+/// Only the sums wait for each other.
+#[inline(always)]
+fn log_row<T: Float>(from: &[T], out: &mut [MaybeUninit<T>]) {
+    const PIECE: usize = 64;
+    let (mut top, mut sum) = NOTHING;
+    for (from, out) in from.chunks(PIECE).zip(out.chunks_mut(PIECE)) {
+        let (mut tops, mut before, mut terms) = ([top; PIECE], [top; PIECE], [0.0; PIECE]);
+        let start = top;
+        for (k, &v) in from.iter().enumerate() {
+            terms[k] = v.to_f64();
+            before[k] = top;
+            top = if terms[k] > top { terms[k] } else { top };
+            tops[k] = top;
+        }
+        for k in 0..PIECE {
+            terms[k] = below(terms[k], tops[k]);
+        }
+        if top != start {
+            for k in 0..PIECE {
+                before[k] = below(before[k], tops[k]);
+            }
+        } else {
+            before = [1.0; PIECE];
+        }
+        for k in 0..from.len() {
+            sum = sum * before[k] + terms[k];
+            terms[k] = sum;
+        }
+        for k in 0..PIECE {
+            terms[k] = tops[k] + Float::log(terms[k]);
+        }
+        for (to, &v) in out.iter_mut().zip(&terms) {
+            to.write(T::from_f64(v));
+        }
+    }
 }
 
 /// Where the largest or smallest element up to each one along `dim` is, as `i64`: of equals the last, and of NaNs, which
@@ -151,7 +226,7 @@ pub(crate) fn recurrence(a: &Array, b: &Array, dim: usize, reverse: bool) -> Res
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernels::strided::testing::{at, indices, layouts};
+    use crate::kernels::strided::testing::{at, indices, layouts, read, samples};
 
     const SHAPES: [&[usize]; 7] = [&[1], &[0], &[9], &[3, 0, 2], &[4, 5], &[2, 3, 70], &[30, 3]];
 
@@ -204,6 +279,26 @@ mod tests {
         let log = |x: &[f64]| x.iter().map(|v| v.exp()).sum::<f64>().ln();
         check::<f64>(|x, dim| logcumsumexp(x, dim).unwrap(), log, 1e-14);
         check::<f32>(|x, dim| logcumsumexp(x, dim).unwrap(), log, 1e-6);
+    }
+
+    #[test]
+    fn running_logarithms_of_long_rows_are_those_of_columns() {
+        let mut row: Vec<f64> = samples(200).iter().map(|v| v * 9.0).collect();
+        row[..70].fill(f64::NEG_INFINITY);
+        row[75] = 800.0;
+        row[130] = f64::NEG_INFINITY;
+        let infinite = [&row[..150], &[f64::INFINITY], &row[..20], &[f64::INFINITY]].concat();
+        let undefined = [&row[..150], &[f64::NAN], &row[100..]].concat();
+        for row in [row, infinite, undefined, vec![0.0; 64]] {
+            let n = row.len();
+            let two: Vec<f64> = row.iter().flat_map(|&v| [v, v]).collect();
+            let got = read(&logcumsumexp(&Array::from_slice([n], &row), 0).unwrap());
+            let columns = read(&logcumsumexp(&Array::from_slice([n, 2], &two), 0).unwrap());
+            for (k, &g) in got.iter().enumerate() {
+                let e = columns[2 * k];
+                assert!(g == e || (g.is_nan() && e.is_nan()) || (g - e).abs() <= 1e-14 * e.abs(), "{k}: {g} {e}");
+            }
+        }
     }
 
     #[test]

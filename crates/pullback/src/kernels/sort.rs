@@ -3,6 +3,7 @@
 //! Elements become unsigned keys whose order is the one wanted, with the position appended: no two keys are equal,
 //! so that any sort of them is stable and any selection is the one that a stable sort makes. NaN is above all.
 
+use super::copy::contiguous;
 use super::gather::pick;
 use super::reduce::is_nan;
 use super::strided::{In, Loop, Nest, Out, output};
@@ -91,21 +92,56 @@ pub(crate) fn topk(x: &Array, k: usize, dim: usize, largest: bool, sorted: bool)
     dispatch!(x.dtype(), "topk", all, T => Ok(ordered::<T>(x, dim, largest, k, sorted)))
 }
 
-/// Keeps the `k` smallest keys, in order or as they came. For keys instead of elements, so that few copies of the sort exist.
+/// How many keys are collected before all but the smallest are dropped, if few of a row are wanted. It is all of them
+/// otherwise.
+fn room(k: usize, size: usize) -> usize {
+    let room = (4 * k).max(256);
+    if room < size { room } else { size }
+}
+
+/// Collects keys of which the `k` smallest are wanted: once there are `room`, those that cannot be among them are dropped, and
+/// later ones are only taken if they can.
+#[inline(always)]
+fn collect<P: Packed>(keys: &mut Vec<P>, all: impl Iterator<Item = P>, k: usize, room: usize) {
+    let mut limit = None;
+    for key in all {
+        if limit.is_none_or(|limit| key < limit) {
+            keys.push(key);
+            if keys.len() == room {
+                arrange(keys, k, None);
+                limit = keys.last().copied();
+            }
+        }
+    }
+}
+
+/// Keeps the `k` smallest keys, in order or as they came; with neither, the largest of them is the last. For keys instead of elements, so that few copies of the sort exist.
 #[inline(never)]
-fn arrange<P: Packed>(keys: &mut Vec<P>, k: usize, sorted: bool) {
+fn arrange<P: Packed>(keys: &mut Vec<P>, k: usize, sorted: Option<bool>) {
     if k < keys.len() {
         keys.select_nth_unstable(k - 1);
         keys.truncate(k);
     }
-    if sorted {
-        keys.sort_unstable();
-    } else {
-        keys.sort_unstable_by_key(|key| key.position());
+    match sorted {
+        Some(true) => keys.sort_unstable(),
+        Some(false) => keys.sort_unstable_by_key(|key| key.position()),
+        None => {}
     }
 }
 
+/// The same array with neighbours along `dim` side by side: reading each of them from another cache line takes longer than
+/// the copy.
+fn along_memory(x: &Array, dim: usize) -> Array {
+    let mut order: Vec<usize> = (0..x.rank()).filter(|&d| d != dim).collect();
+    order.push(dim);
+    let mut back: Vec<usize> = (0..x.rank() - 1).collect();
+    back.insert(dim, x.rank() - 1);
+    contiguous(&x.permute(&order)).permute(&back)
+}
+
 fn ordered<T: Key>(x: &Array, dim: usize, descending: bool, k: usize, sorted: bool) -> (Array, Array) {
+    let laid = (x.strides()[dim] != 1 && x.shape()[dim] >= 16).then(|| along_memory(x, dim));
+    let x = laid.as_ref().unwrap_or(x);
     let mut shape = Shape::from_slice(x.shape());
     shape[dim] = k;
     let strides = contiguous_strides(&shape);
@@ -116,14 +152,19 @@ fn ordered<T: Key>(x: &Array, dim: usize, descending: bool, k: usize, sorted: bo
     let nanos = x.numel() * (along.size.max(2).ilog2() as usize + 4);
     let write = |places: Out<i64>| {
         split(if k == 0 { 0 } else { rows.len() }, 1, nanos, |range| {
-            let mut keys: Vec<T::Packed> = Vec::with_capacity(along.size);
+            let room = room(k, along.size);
+            let mut keys: Vec<T::Packed> = Vec::with_capacity(room);
             rows.walk(range, |_, [a, b]| {
                 keys.clear();
                 // SAFETY: the row lies inside `x`.
-                keys.extend(
-                    (0..along.size).map(|p| unsafe { *from.at(a + p as isize * along.steps[0]) }.pack(descending, p)),
-                );
-                arrange(&mut keys, k, sorted);
+                let at = |p: usize| unsafe { *from.at(a + p as isize * along.steps[0]) };
+                let all = (0..along.size).map(|p| at(p).pack(descending, p));
+                if room < along.size {
+                    collect(&mut keys, all, k, room);
+                } else {
+                    keys.extend(all);
+                }
+                arrange(&mut keys, k, Some(sorted));
                 for (q, &key) in keys.iter().enumerate() {
                     // SAFETY: the row of the result is ours.
                     unsafe { *places.at(b as usize + q * along.steps[1] as usize) = key.position() as i64 };
@@ -214,5 +255,24 @@ mod tests {
         let data: Vec<f32> = samples(100_000).iter().map(|&v| v as f32).collect();
         let (values, _) = sort(&Array::from_slice(Shape::from_slice(&[data.len()]), &data), 0, false).unwrap();
         assert!(read(&values).is_sorted());
+    }
+
+    #[test]
+    fn few_of_a_long_row_are_those_that_a_sort_puts_first() {
+        let n = 5000;
+        let ties: Vec<i64> = (0..n).map(|k| k * 7919 % 40 - k / 4000).collect();
+        let data: Vec<f32> = samples(n as usize).iter().map(|&v| v as f32).collect();
+        for x in [Array::from_slice([n as usize], &ties), Array::from_slice([n as usize], &data)] {
+            for descending in [false, true] {
+                let order = read(&argsort(&x, 0, descending).unwrap());
+                for k in [0, 1, 2, 63, 64, 65, 300, 1249, 1250, 1251, 4999, 5000] {
+                    let (values, places) = topk(&x, k, 0, descending, true).unwrap();
+                    assert_eq!((read(&places), values.numel()), (order[..k].to_vec(), k));
+                    let mut few = order[..k].to_vec();
+                    few.sort_by(f64::total_cmp);
+                    assert_eq!(read(&topk(&x, k, 0, descending, false).unwrap().1), few);
+                }
+            }
+        }
     }
 }

@@ -10,7 +10,7 @@ use crate::kernels::copy;
 use crate::{Complex64, DType, Result, error::bail};
 
 /// The elements in row-major order.
-fn elements<T: Element>(array: &Array) -> Vec<T> {
+pub(crate) fn elements<T: Element>(array: &Array) -> Vec<T> {
     if let Some(slice) = array.as_slice::<T>() {
         return slice.to_vec();
     }
@@ -140,7 +140,7 @@ impl Tensor {
         Ok(all(a).into_iter().zip(all(b)).all(close))
     }
 
-    fn check_element<T: Element>(&self, op: &str) -> Result<()> {
+    pub(crate) fn check_element<T: Element>(&self, op: &str) -> Result<()> {
         let got = self.dtype();
         if got != T::DTYPE {
             let want = T::DTYPE;

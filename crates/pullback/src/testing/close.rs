@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::error::bail;
 use crate::tree::leaves;
-use crate::{DType, Error, Result, Tensor, Tree};
+use crate::{Complex64, DType, Error, Result, Tensor, Tree};
 
 /// Why a property does not hold.
 #[derive(Debug)]
@@ -42,8 +42,12 @@ macro_rules! fail {
 }
 pub(super) use fail;
 
-/// The elements of a tensor of any dtype as f64.
+/// The elements of a tensor of any dtype as f64; of complex numbers, both parts.
 pub(super) fn values(t: &Tensor) -> Result<Vec<f64>> {
+    if t.dtype().is_complex() {
+        let all = t.to_dtype(DType::C128)?.to_vec::<Complex64>()?;
+        return Ok(all.into_iter().flat_map(|z| [z.re, z.im]).collect());
+    }
     t.to_dtype(DType::F64)?.to_vec::<f64>()
 }
 

@@ -1,7 +1,7 @@
 //! Irregular numbers, and the inputs of the lanes of a batched sample.
 
 use super::table::Sample;
-use crate::dtype::dispatch;
+use crate::dtype::any_dtype;
 use crate::{DType, Result, Tensor, stack};
 
 /// Irregular numbers between 0 and 1, the same in every run.
@@ -77,5 +77,5 @@ pub(super) fn join(lanes: &[Tensor], like: &Tensor, dim: usize) -> Result<Tensor
 
 /// A contiguous copy in memory of its own.
 pub(super) fn fresh(t: &Tensor) -> Result<Tensor> {
-    dispatch!(t.dtype(), "copy", all, T => Tensor::from_slice(&t.to_vec::<T>()?, t.shape()))
+    any_dtype!(t.dtype(), T => Tensor::from_slice(&t.to_vec::<T>()?, t.shape()))
 }

@@ -8,36 +8,36 @@ use pullback::{
 use crate::read::list;
 
 /// The parameters of a line.
-struct Parameters<'a>(&'a [&'a str]);
+pub(crate) struct Parameters<'a>(pub(crate) &'a [&'a str]);
 
 impl Parameters<'_> {
-    fn int(&self, k: usize) -> isize {
+    pub(crate) fn int(&self, k: usize) -> isize {
         self.0[k].parse().unwrap()
     }
-    fn size(&self, k: usize) -> usize {
+    pub(crate) fn size(&self, k: usize) -> usize {
         self.0[k].parse().unwrap()
     }
-    fn float(&self, k: usize) -> f64 {
+    pub(crate) fn float(&self, k: usize) -> f64 {
         self.0[k].parse().unwrap()
     }
-    fn flag(&self, k: usize) -> bool {
+    pub(crate) fn flag(&self, k: usize) -> bool {
         self.0[k].parse().unwrap()
     }
     /// `none` or a number.
-    fn maybe<T: std::str::FromStr>(&self, k: usize) -> Option<T> {
+    pub(crate) fn maybe<T: std::str::FromStr>(&self, k: usize) -> Option<T> {
         self.0[k].parse().ok()
     }
     /// `[1,2]`
-    fn ints(&self, k: usize) -> Vec<isize> {
+    pub(crate) fn ints(&self, k: usize) -> Vec<isize> {
         list(self.0[k].trim_matches(['[', ']']))
     }
-    fn sizes(&self, k: usize) -> Vec<usize> {
+    pub(crate) fn sizes(&self, k: usize) -> Vec<usize> {
         list(self.0[k].trim_matches(['[', ']']))
     }
-    fn dtype(&self, k: usize) -> DType {
+    pub(crate) fn dtype(&self, k: usize) -> DType {
         DType::ALL.into_iter().find(|d| d.name() == self.0[k]).unwrap()
     }
-    fn reduction(&self, k: usize) -> Reduction {
+    pub(crate) fn reduction(&self, k: usize) -> Reduction {
         match self.0[k] {
             "none" => Reduction::None,
             "mean" => Reduction::Mean,
@@ -45,7 +45,7 @@ impl Parameters<'_> {
             other => panic!("no reduction: {other}"),
         }
     }
-    fn interpolation(&self, k: usize) -> Interpolation {
+    pub(crate) fn interpolation(&self, k: usize) -> Interpolation {
         use Interpolation::{Higher, Linear, Lower, Midpoint, Nearest};
         [Linear, Lower, Higher, Midpoint, Nearest]
             .into_iter()
@@ -60,7 +60,7 @@ impl Parameters<'_> {
             .expect("a norm")
     }
     /// `1:3/.../new/-1`
-    fn index(&self, k: usize) -> Vec<IndexItem> {
+    pub(crate) fn index(&self, k: usize) -> Vec<IndexItem> {
         let item = |text: &str| match text {
             "..." => Ellipsis.into(),
             "new" => NewAxis.into(),
@@ -90,6 +90,10 @@ macro_rules! operand {
 
 /// The outputs of operation `op`.
 pub fn call(op: &str, parameters: &[&str], inputs: &[Tensor]) -> Result<Vec<Tensor>> {
+    let others = [crate::complex::call, crate::index::call];
+    if let Some(outputs) = others.iter().find_map(|call| call(op, parameters, inputs)) {
+        return outputs;
+    }
     let p = Parameters(parameters);
     let x = &inputs[0];
     let y = inputs.get(1).unwrap_or(x);
@@ -120,7 +124,7 @@ pub fn call(op: &str, parameters: &[&str], inputs: &[Tensor]) -> Result<Vec<Tens
                 "eigh" => return x.eigh().map(|(a, b)| vec![a, b]),
                 "svd" => return x.svd(p.flag(0)).map(|(a, b, c)| vec![a, b, c]),
                 "aminmax" => return x.aminmax(p.maybe::<isize>(0), p.flag(1)).map(|(a, b)| vec![a, b]),
-                other => panic!("`{other}` is not in tests/expected/call.rs"),
+                other => return crate::nn::call(other, &p, inputs),
             }
         };
     }

@@ -9,6 +9,9 @@ fn text(e: impl std::fmt::Display) -> String {
     e.to_string()
 }
 
+/// Checks of one sample.
+pub const SAMPLE_CHECKS: &[(&str, fn(&Sample) -> Outcome)] = &[("half", half)];
+
 /// The dtypes, with the error of rounding to them and their largest number.
 const HALVES: [(DType, f64, f64); 2] = [(DType::F16, 4.9e-4, 65504.0), (DType::BF16, 3.9e-3, 3.3e38)];
 
@@ -55,7 +58,7 @@ fn near(got: &[Tensor], want: &[Tensor], dtype: Option<DType>, tolerance: f64, l
 }
 
 /// Everything in half precision is what it is in f64 at the same inputs.
-pub fn half(sample: &Sample) -> Outcome {
+fn half(sample: &Sample) -> Outcome {
     if !sample.inputs.iter().any(|t| t.dtype() == DType::F64) {
         return Ok(());
     }

@@ -107,7 +107,8 @@ unsafe fn block<T: Copy, M: Monoid<T>, S: Source<T>>(source: S, start: usize, en
     // SAFETY: `i` plus the length of a part is at most `end`.
     unsafe {
         if const { S::WIDE } && end - i >= LANES {
-            let mut lanes = [M::EMPTY; LANES];
+            let mut lanes = first_lanes::<T, M, LANES>(source.get(i));
+            i += LANES;
             while i + LANES <= end {
                 join_lanes::<T, M, LANES>(&mut lanes, source.get(i));
                 i += LANES;
@@ -117,7 +118,8 @@ unsafe fn block<T: Copy, M: Monoid<T>, S: Source<T>>(source: S, start: usize, en
             acc = fold_8::<T, M>(&mut lanes);
         }
         if end - i >= 8 {
-            let mut lanes = [M::EMPTY; 8];
+            let mut lanes = first_lanes::<T, M, 8>(source.get(i));
+            i += 8;
             while i + 8 <= end {
                 join_lanes::<T, M, 8>(&mut lanes, source.get(i));
                 i += 8;
@@ -131,6 +133,16 @@ unsafe fn block<T: Copy, M: Monoid<T>, S: Source<T>>(source: S, start: usize, en
         }
     }
     acc
+}
+
+/// The lanes to begin with. Joining them to nothing would be half of the work of a short run.
+#[inline(always)]
+fn first_lanes<T: Copy, M: Monoid<T>, const N: usize>(values: [T; N]) -> [M::Acc; N] {
+    let mut lanes = [M::EMPTY; N];
+    for l in 0..N {
+        lanes[l] = M::lift(values[l]);
+    }
+    lanes
 }
 
 #[inline(always)]
