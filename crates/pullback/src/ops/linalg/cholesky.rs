@@ -4,14 +4,13 @@ use smallvec::{SmallVec, smallvec};
 
 use super::naive::{definite, elements, per_matrix};
 use super::triangular::{Triangular, check_fit};
-use super::{MatrixOp, Slot, apply1, flipped, half_triangle, square, symmetric, which};
+use super::{MatrixOp, Slot, apply1, flipped, half_triangle, square, symmetric, which, widened};
 use crate::array::Array;
 use crate::dtype::dispatch;
 use crate::error::bail;
 use crate::function::op::{Cotangents, Tangents};
 use crate::function::{Cotangent, Tangent, backward_through, jvp_through};
 use crate::kernels::linalg::cholesky as kernel;
-use crate::ops::arith::with_common_dtype;
 use crate::ops::table::{ErrorSample, Naive, Sample, ops, sample_tensor};
 use crate::{ErrorKind, Result, Tensor};
 
@@ -160,11 +159,11 @@ impl MatrixOp for Pullback {
 }
 
 fn cholesky(x: &Tensor) -> Result<Tensor> {
-    apply1(Cholesky, &[&square("cholesky", x)?])
+    widened(x, |x| apply1(Cholesky, &[&square("cholesky", x)?]))
 }
 
 fn cholesky_solve(l: &Tensor, b: &Tensor) -> Result<Tensor> {
-    with_common_dtype(l, b, true, |l, b| {
+    super::common(l, b, |l, b| {
         check_fit("cholesky_solve", l, b)?;
         let lower = Triangular::lower("cholesky_solve");
         Triangular { transposed: true, ..lower }.solve(l, &lower.solve(l, b)?)

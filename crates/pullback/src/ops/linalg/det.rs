@@ -4,7 +4,7 @@ use smallvec::{SmallVec, smallvec};
 
 use super::naive::{determinant, per_matrix, regular};
 use super::solve::Inverse;
-use super::{MatrixOp, Slot, apply1, apply2, flipped, sizes, square};
+use super::{MatrixOp, Slot, apply1, apply2, flipped, sizes, square, widened};
 use crate::array::Array;
 use crate::dtype::dispatch;
 use crate::function::op::{Cotangents, Tangents};
@@ -138,7 +138,7 @@ impl MatrixOp for Det {
 }
 
 fn det(x: &Tensor) -> Result<Tensor> {
-    apply1(Det, &[&square("det", x)?])
+    widened(x, |x| apply1(Det, &[&square("det", x)?]))
 }
 
 /// The adjugate: the derivative of the determinant, transposed.
@@ -282,12 +282,14 @@ impl MatrixOp for SignLog {
 }
 
 fn slogdet(x: &Tensor) -> Result<(Tensor, Tensor)> {
-    apply2(SignLog, &[&square("slogdet", x)?])
+    widened(x, |x| apply2(SignLog, &[&square("slogdet", x)?]))
 }
 
 fn logdet(x: &Tensor) -> Result<Tensor> {
-    let (sign, log) = apply2(SignLog, &[&square("logdet", x)?])?;
-    sign.lt(0)?.where_(f64::NAN, &log)
+    widened(x, |x| {
+        let (sign, log) = apply2(SignLog, &[&square("logdet", x)?])?;
+        sign.lt(0)?.where_(f64::NAN, &log)
+    })
 }
 
 const SHAPES: [&[usize]; 7] = [&[3, 3], &[1, 1], &[2, 2, 2], &[5, 5], &[0, 0], &[0, 2, 2], &[2, 0, 0]];

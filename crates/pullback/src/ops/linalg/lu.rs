@@ -4,14 +4,13 @@ use smallvec::{SmallVec, smallvec};
 
 use super::naive::{elements, per_matrix, regular};
 use super::triangular::{Triangular, check_fit};
-use super::{MatrixOp, Slot, apply2, check_leads, matrices, rows_in_order, sizes, transposed};
+use super::{MatrixOp, Slot, apply2, check_leads, matrices, rows_in_order, sizes, transposed, widened};
 use crate::array::Array;
 use crate::dtype::dispatch;
 use crate::error::bail;
 use crate::function::op::{Cotangents, Tangents};
 use crate::function::{Cotangent, Tangent};
 use crate::kernels::linalg::lu as kernel;
-use crate::ops::arith::with_common_dtype;
 use crate::ops::table::{ErrorSample, Naive, Sample, ops, sample_tensor};
 use crate::shape::Shape;
 use crate::{DType, ErrorKind, Result, Tensor, cat};
@@ -159,17 +158,19 @@ impl MatrixOp for Factor {
 }
 
 fn lu_factor(x: &Tensor) -> Result<(Tensor, Tensor)> {
-    Factor { of: "lu_factor" }.of(&matrices("lu_factor", x)?)
+    widened(x, |x| Factor { of: "lu_factor" }.of(&matrices("lu_factor", x)?))
 }
 
 fn lu(x: &Tensor) -> Result<(Tensor, Tensor, Tensor)> {
-    let x = matrices("lu", x)?;
-    let [m, n] = sizes(&x);
-    let k = m.min(n);
-    let (lu, order) = Factor { of: "lu" }.of(&x)?;
-    let p = rows_in_order(&Tensor::eye(m, x.dtype())?, &order)?.transpose(-2, -1)?;
-    let l = lu.narrow(-1, 0, k)?.tril(-1)?.add(&Tensor::eye_m(m, k, x.dtype())?)?;
-    Ok((p, l, lu.narrow(-2, 0, k)?.triu(0)?))
+    widened(x, |x| {
+        let x = matrices("lu", x)?;
+        let [m, n] = sizes(&x);
+        let k = m.min(n);
+        let (lu, order) = Factor { of: "lu" }.of(&x)?;
+        let p = rows_in_order(&Tensor::eye(m, x.dtype())?, &order)?.transpose(-2, -1)?;
+        let l = lu.narrow(-1, 0, k)?.tril(-1)?.add(&Tensor::eye_m(m, k, x.dtype())?)?;
+        Ok((p, l, lu.narrow(-2, 0, k)?.triu(0)?))
+    })
 }
 
 fn lu_solve(lu: &Tensor, order: &Tensor, b: &Tensor) -> Result<Tensor> {
@@ -177,7 +178,7 @@ fn lu_solve(lu: &Tensor, order: &Tensor, b: &Tensor) -> Result<Tensor> {
     if order.dtype() != DType::I64 {
         bail!(Dtype, "{NAME}: expected an order of rows of dtype i64, got {}", order.ty());
     }
-    with_common_dtype(lu, b, true, |lu, b| {
+    super::common(lu, b, |lu, b| {
         check_fit(NAME, lu, b)?;
         let [n, _] = sizes(lu);
         if order.shape().last() != Some(&n) {

@@ -29,6 +29,7 @@ use crate::function::op::{Batched, Cotangents, Op, Tangents};
 use crate::function::{Cotangent, OpRef, Outs, Saved, Tangent, VmapInfo, backward_through};
 use crate::interp::bind;
 use crate::kernels::linalg::Stop;
+use crate::ops::arith::with_common_dtype;
 use crate::ops::reduce::to_float;
 use crate::ops::shape::move_dim;
 use crate::shape::{Shape, broadcast, numel};
@@ -189,6 +190,41 @@ pub(super) fn transposed(
             .collect()
     };
     Ok(backward_through(run, &zeros, needs, &g.to_vec())?.into_iter().collect())
+}
+
+/// Results that were computed in `f32` for arguments of half precision.
+pub(super) trait Rounded: Sized {
+    /// The same with all `f32` rounded to `half`.
+    fn rounded(self, half: DType) -> Result<Self>;
+}
+
+impl Rounded for Tensor {
+    fn rounded(self, half: DType) -> Result<Tensor> {
+        if self.dtype() == DType::F32 { self.to_dtype(half) } else { Ok(self) }
+    }
+}
+
+impl Rounded for (Tensor, Tensor) {
+    fn rounded(self, half: DType) -> Result<Self> {
+        Ok((self.0.rounded(half)?, self.1.rounded(half)?))
+    }
+}
+
+impl Rounded for (Tensor, Tensor, Tensor) {
+    fn rounded(self, half: DType) -> Result<Self> {
+        Ok((self.0.rounded(half)?, self.1.rounded(half)?, self.2.rounded(half)?))
+    }
+}
+
+/// Calls `f`, for half precision in `f32`: once for all steps, so that only results are rounded.
+pub(super) fn widened<R: Rounded>(x: &Tensor, f: impl FnOnce(&Tensor) -> Result<R>) -> Result<R> {
+    let half = x.dtype();
+    if half.is_half() { f(&x.to_dtype(DType::F32)?)?.rounded(half) } else { f(x) }
+}
+
+/// Calls `f` with floats of one dtype; half precision as in [`widened`].
+pub(super) fn common(a: &Tensor, b: &Tensor, f: impl FnOnce(&Tensor, &Tensor) -> Result<Tensor>) -> Result<Tensor> {
+    with_common_dtype(a, b, true, |a, b| widened(a, |a| f(a, &b.to_dtype(a.dtype())?)))
 }
 
 /// The argument as floating matrices.

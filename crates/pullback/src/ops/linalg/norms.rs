@@ -3,7 +3,7 @@
 use super::naive::{elements, inverse, per_matrix, product, regular};
 use super::solve::Inverse;
 use super::svd::{apart, singular_values};
-use super::{apply1, matrices, square};
+use super::{apply1, matrices, square, widened};
 use crate::error::bail;
 use crate::ops::table::{ErrorSample, Naive, Sample, ops, sample_tensor};
 use crate::{ErrorKind, Result, Tensor};
@@ -97,7 +97,7 @@ ops! { OPS;
 }
 
 fn matrix_norm(x: &Tensor, ord: MatrixNorm, keepdim: bool) -> Result<Tensor> {
-    named_norm("matrix_norm", x, ord, keepdim)
+    widened(x, |x| named_norm("matrix_norm", x, ord, keepdim))
 }
 
 fn named_norm(op: &str, x: &Tensor, ord: MatrixNorm, keepdim: bool) -> Result<Tensor> {
@@ -120,6 +120,10 @@ fn named_norm(op: &str, x: &Tensor, ord: MatrixNorm, keepdim: bool) -> Result<Te
 }
 
 fn cond(x: &Tensor, ord: MatrixNorm) -> Result<Tensor> {
+    widened(x, |x| condition(x, ord))
+}
+
+fn condition(x: &Tensor, ord: MatrixNorm) -> Result<Tensor> {
     let x = matrices("cond", x)?;
     if matches!(ord, MatrixNorm::Two | MatrixNorm::MinusTwo) {
         if x.shape()[x.rank() - 2..].contains(&0) {

@@ -132,10 +132,14 @@ impl MatrixOp for Exp {
 }
 
 fn matrix_exp(x: &Tensor) -> Result<Tensor> {
-    apply1(Exp, &[&square("matrix_exp", x)?])
+    super::widened(x, |x| apply1(Exp, &[&square("matrix_exp", x)?]))
 }
 
 fn matrix_power(x: &Tensor, n: i64) -> Result<Tensor> {
+    super::widened(x, |x| power_of(x, n))
+}
+
+fn power_of(x: &Tensor, n: i64) -> Result<Tensor> {
     const NAME: &str = "matrix_power";
     if x.dtype() == DType::Bool {
         bail!(Dtype, "{NAME}: expected numbers, got {}", x.ty(); help = "convert with `to_dtype`");

@@ -12,7 +12,6 @@ use crate::error::bail;
 use crate::function::op::{Cotangents, Tangents};
 use crate::function::{Cotangent, Tangent};
 use crate::kernels::linalg::qr as kernel;
-use crate::ops::arith::with_common_dtype;
 use crate::ops::shape::broadcast_to;
 use crate::ops::table::{ErrorSample, Naive, Sample, ops, sample_tensor};
 use crate::shape::Shape;
@@ -144,12 +143,12 @@ impl MatrixOp for Qr {
 }
 
 fn qr(x: &Tensor, complete: bool) -> Result<(Tensor, Tensor)> {
-    apply2(Qr { of: "qr", complete }, &[&matrices("qr", x)?])
+    super::widened(x, |x| apply2(Qr { of: "qr", complete }, &[&matrices("qr", x)?]))
 }
 
 fn lstsq(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     const NAME: &str = "lstsq";
-    with_common_dtype(a, b, true, |a, b| {
+    super::common(a, b, |a, b| {
         let a = matrices(NAME, a)?;
         let vector = b.rank() == 1 || (b.rank() + 1 == a.rank() && b.shape() == &a.shape()[..a.rank() - 1]);
         let b = matrices(NAME, &if vector { b.unsqueeze(-1)? } else { b.clone() })?;

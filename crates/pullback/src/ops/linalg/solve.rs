@@ -11,7 +11,6 @@ use crate::dtype::dispatch;
 use crate::function::op::{Cotangents, Tangents};
 use crate::function::{Cotangent, Tangent};
 use crate::kernels::linalg::lu as kernel;
-use crate::ops::arith::with_common_dtype;
 use crate::ops::table::{ErrorSample, Naive, Sample, ops, sample_tensor};
 use crate::{ErrorKind, Result, Tensor};
 
@@ -146,7 +145,7 @@ impl MatrixOp for Regular {
 }
 
 fn solve(a: &Tensor, b: &Tensor) -> Result<Tensor> {
-    with_common_dtype(a, b, true, |a, b| {
+    super::common(a, b, |a, b| {
         let a = square("solve", a)?;
         let vector = b.rank() == 1 || (b.rank() + 1 == a.rank() && b.shape() == &a.shape()[..a.rank() - 1]);
         let columns = if vector { b.unsqueeze(-1)? } else { b.clone() };
@@ -213,7 +212,7 @@ impl MatrixOp for Inverse {
 }
 
 fn inv(x: &Tensor) -> Result<Tensor> {
-    apply1(Inverse::of("inv"), &[&square("inv", x)?])
+    super::widened(x, |x| apply1(Inverse::of("inv"), &[&square("inv", x)?]))
 }
 
 /// Solutions by naive inverses; leading dimensions broadcast.

@@ -5,7 +5,7 @@ use smallvec::{SmallVec, smallvec};
 use super::eigh::{naive_eigh, not_converged};
 use super::naive::{elements, per_matrix, product};
 use super::quotient::{By, Quotient, Zero};
-use super::{MatrixOp, Slot, apply, apply1, flipped, matrices, sizes, times_flipped, transposed};
+use super::{MatrixOp, Slot, apply, apply1, flipped, matrices, sizes, times_flipped, transposed, widened};
 use crate::array::Array;
 use crate::dtype::dispatch;
 use crate::error::bail;
@@ -254,8 +254,10 @@ impl MatrixOp for Svd {
 }
 
 fn svd(x: &Tensor, full: bool) -> Result<(Tensor, Tensor, Tensor)> {
-    let [u, s, v] = Svd { of: "svd", full }.parts(&matrices("svd", x)?)?;
-    Ok((u, s, flipped(&v)?))
+    widened(x, |x| {
+        let [u, s, v] = Svd { of: "svd", full }.parts(&matrices("svd", x)?)?;
+        Ok((u, s, flipped(&v)?))
+    })
 }
 
 /// The singular values alone, whose derivative has no gaps.
@@ -295,7 +297,7 @@ impl MatrixOp for Values {
 }
 
 fn svdvals(x: &Tensor) -> Result<Tensor> {
-    singular_values("svdvals", x)
+    widened(x, |x| singular_values("svdvals", x))
 }
 
 /// The singular values, for the operation that needs them.
@@ -355,11 +357,16 @@ impl MatrixOp for Pinv {
 }
 
 fn pinv(x: &Tensor, rtol: Option<f64>) -> Result<Tensor> {
-    let x = matrices("pinv", x)?;
-    apply1(Pinv { rtol: tolerance(&x, rtol) }, &[&x])
+    widened(x, |x| {
+        let x = matrices("pinv", x)?;
+        apply1(Pinv { rtol: tolerance(&x, rtol) }, &[&x])
+    })
 }
 
 fn matrix_rank(x: &Tensor, rtol: Option<f64>) -> Result<Tensor> {
+    if x.dtype().is_half() {
+        return matrix_rank(&x.to_dtype(DType::F32)?, rtol);
+    }
     let x = matrices("matrix_rank", x)?;
     let s = singular_values("matrix_rank", &x.detach()?)?;
     if s.shape()[s.rank() - 1] == 0 {

@@ -10,7 +10,6 @@ use crate::error::bail;
 use crate::function::op::{Cotangents, Tangents};
 use crate::function::{Cotangent, Tangent};
 use crate::kernels::linalg::triangular as kernel;
-use crate::ops::arith::with_common_dtype;
 use crate::ops::table::{ErrorSample, Naive, Sample, ops, sample_tensor};
 use crate::{ErrorKind, Result, Tensor};
 
@@ -144,7 +143,7 @@ pub(super) fn check_fit(op: &str, a: &Tensor, b: &Tensor) -> Result<()> {
 
 fn solve_triangular(a: &Tensor, b: &Tensor, upper: bool, left: bool, unit: bool) -> Result<Tensor> {
     const NAME: &str = "solve_triangular";
-    with_common_dtype(a, b, true, |a, b| {
+    super::common(a, b, |a, b| {
         let system = Triangular { upper, unit, ..Triangular::lower(NAME) };
         if left {
             check_fit(NAME, a, b)?;
