@@ -100,7 +100,7 @@ pub(crate) fn logcumsumexp(x: &Array, dim: usize) -> Result<Array> {
         let x = contiguous(x);
         let (from, n) = (In::<T>::of(&x), x.shape()[dim]);
         let write = |out: Out<T>| {
-            split(if n == 0 { 0 } else { x.numel() / n }, 1, 10 * x.numel(), |range| {
+            split(x.numel().checked_div(n).unwrap_or(0), 1, 10 * x.numel(), |range| {
                 for row in range {
                     // SAFETY: a row of the contiguous array, and that of the result is ours.
                     let (from, out) = unsafe {
