@@ -42,6 +42,15 @@ def mlp(sizes, seed, dtype=np.float32, batch=()):
     return layers
 
 
+def cnn(seed):
+    """Two convolutions and two full layers, as (weight, bias), of scale 2 / sqrt(inputs of an output)."""
+    layers = []
+    for k, shape in enumerate([(16, 1, 8, 8), (32, 16, 4, 4), (32, 512), (10, 32)]):
+        scale = 2 / np.sqrt(np.prod(shape[1:]))
+        layers.append((uniform(shape, seed + 2 * k, scale=scale), uniform(shape[:1], seed + 2 * k + 1, scale=scale)))
+    return layers
+
+
 def checksum(leaves):
     """The weighted sum of all elements. Weights differ, so that elements in another order are noticed."""
     arrays = [np.asarray(leaf, np.float64).ravel() for leaf in leaves]

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import grad, hessian, jacfwd, jacrev, vmap
 
-from harness import EINSUMS, Harness, labels, mlp, uniform
+from harness import EINSUMS, Harness, cnn, labels, mlp, uniform
 
 
 h = Harness("jax-eager" if "--eager" in sys.argv else "jax-jit", jax.block_until_ready, jax.tree_util.tree_leaves)
@@ -89,6 +89,26 @@ layers, x, y = arrays(mlp([784, 128, 10], 10)), jnp.asarray(uniform((256, 784), 
 run("per_sample_mlp", vmap(grad(loss), in_axes=(None, 0, 0)), layers, x, y)
 
 
+def conv(x, w, b, stride, padding):
+    y = jax.lax.conv_general_dilated(x, w, (stride, stride), [(padding, padding)] * 2, dimension_numbers=("NCHW", "OIHW", "NCHW"))
+    return y if b is None else y + b[:, None, None]
+
+
+def pooled(x):
+    return jax.lax.reduce_window(jnp.tanh(x), -jnp.inf, jax.lax.max, (1, 1, 2, 2), (1, 1, 1, 1), "VALID")
+
+
+def convolutional(layers, x, y):
+    x = pooled(conv(x[None], *layers[0], 2, 3))
+    x = pooled(conv(x, *layers[1], 2, 0))
+    logits = jax.nn.log_softmax(network(layers[2:], x.reshape(-1)))
+    return -logits[y]
+
+
+images, digits = jnp.asarray(uniform((64, 1, 28, 28), 40)), jnp.asarray(labels(64, 10, 41))
+run("per_sample_cnn", vmap(grad(convolutional), in_axes=(None, 0, 0)), arrays(cnn(30)), images, digits)
+
+
 def rosenbrock(x):
     return (100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum()
 
@@ -100,6 +120,20 @@ run("vmap_laplacian_mlp", laplacian, jnp.asarray(uniform((128, 2), 70, np.float6
 net, at = arrays(mlp([64, 128, 64], 80)), jnp.asarray(uniform((64,), 90))
 run("jacrev_mlp", jacrev(lambda v: network(net, v)), at)
 run("jacfwd_mlp", jacfwd(lambda v: network(net, v)), at)
+
+
+def definite(count, n):
+    x = jnp.asarray(uniform((count, n, n), 160, np.float64))
+    return x @ x.mT + n * jnp.eye(n)
+
+
+def log_det(m):
+    return 2 * jnp.log(jnp.diagonal(jnp.linalg.cholesky(m))).sum()
+
+
+run("vmap_grad_logdet", vmap(grad(log_det)), definite(1000, 8))
+for count, n in [(1000, 8), (64, 64), (1, 512)]:
+    run(f"cholesky_{count}x{n}", jnp.linalg.cholesky, definite(count, n))
 
 
 def chain(v):
@@ -171,6 +205,32 @@ reductions = dict(sum=jnp.sum, max=jnp.max, mean=jnp.mean, var=lambda x, d: jnp.
 for name, reduce in reductions.items():
     for d in range(3):
         run(f"reduce_{name}_d{d}", lambda x, d=d, reduce=reduce: reduce(x, d), close if name == "prod" else block)
+
+
+def with_gradient(name, function, *args):
+    run(name, function, *args)
+    run(f"{name}_grad", grad(lambda args: jnp.square(function(*args)).sum()), args)
+
+
+def layer_norm(x, w, b):
+    centred = x - x.mean(-1, keepdims=True)
+    return centred * jax.lax.rsqrt(jnp.square(centred).mean(-1, keepdims=True) + 1e-5) * w + b
+
+
+def attention(q, k, v, causal):
+    scores = q @ k.swapaxes(-1, -2) / np.float32(8)
+    if causal:
+        scores = jnp.where(jnp.tril(jnp.ones(scores.shape[-2:], bool)), scores, -jnp.inf)
+    return jax.nn.softmax(scores) @ v
+
+
+with_gradient("conv2d", lambda x, w: conv(x, w, None, 1, 1), jnp.asarray(uniform((8, 32, 56, 56), 210)),
+              jnp.asarray(uniform((64, 32, 3, 3), 211, scale=0.1)))
+with_gradient("layer_norm", layer_norm, jnp.asarray(uniform((512, 1024), 220, scale=2)), jnp.asarray(uniform((1024,), 221, scale=2)),
+              jnp.asarray(uniform((1024,), 222, scale=2)))
+heads = [jnp.asarray(uniform((2, 8, 512, 64), seed, scale=2)) for seed in (230, 231, 232)]
+with_gradient("sdpa", lambda q, k, v: attention(q, k, v, False), *heads)
+with_gradient("sdpa_causal", lambda q, k, v: attention(q, k, v, True), *heads)
 
 members = arrays(mlp([784, 128, 10], 120, batch=(32,)))
 run("ensemble32", vmap(network, in_axes=(0, None)), members, jnp.asarray(uniform((64, 784), 130)))

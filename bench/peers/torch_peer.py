@@ -5,10 +5,11 @@ import sys
 import numpy as np
 import torch
 from torch.func import grad, hessian, jacfwd, jacrev, vmap
+from torch.nn import functional as F
 from torch.nn.functional import cross_entropy, linear
 from torch.utils._pytree import tree_leaves
 
-from harness import EINSUMS, Harness, labels, mlp, uniform
+from harness import EINSUMS, Harness, cnn, labels, mlp, uniform
 
 h = Harness("torch", lambda out: None, lambda out: [t.numpy() for t in tree_leaves(out)])
 torch.set_num_threads(h.flags.threads)
@@ -91,6 +92,20 @@ h.run("custom_vmap_grad", lambda: vmap(grad(cube))(xs))
 layers, x, y = tensors(mlp([784, 128, 10], 10)), tensor(uniform((256, 784), 20)), tensor(labels(256, 10, 21))
 h.run("per_sample_mlp", lambda: vmap(grad(loss), in_dims=(None, 0, 0))(layers, x, y))
 
+
+
+def convolutional(layers, x):
+    x = x.unsqueeze(0)
+    x = F.max_pool2d(torch.tanh(F.conv2d(x, *layers[0], stride=2, padding=3)), 2, 1)
+    x = F.max_pool2d(torch.tanh(F.conv2d(x, *layers[1], stride=2)), 2, 1)
+    return network(layers[2:], x.flatten(1))[0]
+
+
+images, digits = tensor(uniform((64, 1, 28, 28), 40)), tensor(labels(64, 10, 41))
+per_image = vmap(grad(lambda p, x, y: cross_entropy(convolutional(p, x), y)), in_dims=(None, 0, 0))
+kernels = tensors(cnn(30))
+h.run("per_sample_cnn", lambda: per_image(kernels, images, digits))
+
 z = tensor(uniform((64,), 50, np.float64, 2.0))
 
 
@@ -111,6 +126,21 @@ h.run("vmap_laplacian_mlp", lambda: vmap(laplacian)(points))
 net, at = tensors(mlp([64, 128, 64], 80)), tensor(uniform((64,), 90))
 h.run("jacrev_mlp", lambda: jacrev(lambda v: network(net, v))(at))
 h.run("jacfwd_mlp", lambda: jacfwd(lambda v: network(net, v))(at))
+
+
+def definite(count, n):
+    x = tensor(uniform((count, n, n), 160, np.float64))
+    return x @ x.mT + n * torch.eye(n, dtype=torch.float64)
+
+
+def log_det(m):
+    return 2 * torch.log(torch.diagonal(torch.linalg.cholesky(m))).sum()
+
+
+small = definite(1000, 8)
+h.run("vmap_grad_logdet", lambda: vmap(grad(log_det))(small))
+for count, n in [(1000, 8), (64, 64), (1, 512)]:
+    h.run(f"cholesky_{count}x{n}", lambda a=definite(count, n): torch.linalg.cholesky(a))
 
 big = tensor(uniform((4_000_000,), 100, np.float32, 4.0))
 
@@ -175,6 +205,26 @@ reductions = dict(sum=torch.sum, max=torch.amax, mean=torch.mean, var=torch.var,
 for name, reduce in reductions.items():
     for d in range(3):
         h.run(f"reduce_{name}_d{d}", lambda: reduce(close if name == "prod" else block, d))
+batch, filters = tensor(uniform((8, 32, 56, 56), 210)), tensor(uniform((64, 32, 3, 3), 211, scale=0.1))
+
+
+def square_sum(function):
+    return lambda *args: function(*args).square().sum()
+
+
+def with_gradient(name, function, *args):
+    """A function, and its gradient by autograd, which is faster than torch.func for one example."""
+    h.run(name, lambda: function(*args))
+    leaves = [a.clone().requires_grad_() for a in args]
+    h.run(f"{name}_grad", lambda: torch.autograd.grad(square_sum(function)(*leaves), leaves))
+
+
+with_gradient("conv2d", lambda x, w: F.conv2d(x, w, padding=1), batch, filters)
+with_gradient("layer_norm", lambda x, w, b: F.layer_norm(x, (1024,), w, b), tensor(uniform((512, 1024), 220, scale=2)),
+              tensor(uniform((1024,), 221, scale=2)), tensor(uniform((1024,), 222, scale=2)))
+heads = [tensor(uniform((2, 8, 512, 64), seed, scale=2)) for seed in (230, 231, 232)]
+with_gradient("sdpa", F.scaled_dot_product_attention, *heads)
+with_gradient("sdpa_causal", lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True), *heads)
 
 members, shared = tensors(mlp([784, 128, 10], 120, batch=(32,))), tensor(uniform((64, 784), 130))
 h.run("ensemble32", lambda: vmap(network, in_dims=(0, None))(members, shared))

@@ -48,6 +48,24 @@ pub fn mlp(sizes: &[usize], seed: u64, dtype: DType, batch: &[usize]) -> Result<
         .collect()
 }
 
+/// Two convolutions, 1 to 16 channels with 8 x 8 and 16 to 32 with 4 x 4 elements, and full layers 512-32-10, all of scale
+/// `2 / √(inputs of an output)`.
+pub fn cnn(seed: u64) -> Result<Vec<Dense>> {
+    let shapes: [&[usize]; 4] = [&[16, 1, 8, 8], &[32, 16, 4, 4], &[32, 512], &[10, 32]];
+    (seed..)
+        .step_by(2)
+        .zip(shapes)
+        .map(|(seed, shape)| {
+            let inputs: usize = shape[1..].iter().product();
+            let scale = 2.0 / (inputs as f64).sqrt();
+            Ok(Dense {
+                weight: uniform(shape, seed, DType::F32, scale)?,
+                bias: uniform(&shape[..1], seed + 1, DType::F32, scale)?,
+            })
+        })
+        .collect()
+}
+
 /// `tanh` layers, the last one linear. `x` is `[.., in]`.
 pub fn forward(layers: &[Dense], x: &Tensor) -> Result<Tensor> {
     let mut x = x.clone();

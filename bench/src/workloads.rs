@@ -1,5 +1,6 @@
 //! The workloads that every framework runs.
 
+use pullback::nn::{Attention, Conv, MaxPool};
 use pullback::{
     DType::{F32, F64},
     Function, Result, Scan, Tensor, Vmap, grad, hessian, jacfwd, jacrev, jvp, stack, vjp, vmap,
@@ -8,7 +9,7 @@ use pullback::{
 use crate::data;
 use crate::functions::{Cube, ForwardSine, Sine};
 use crate::harness::Harness;
-use crate::inputs::{Dense, forward, labels, mlp, uniform};
+use crate::inputs::{Dense, cnn, forward, labels, mlp, uniform};
 
 /// Runs those that the harness selects.
 pub fn run(h: &Harness) -> Result<()> {
@@ -16,9 +17,11 @@ pub fn run(h: &Harness) -> Result<()> {
     price_of_a_function(h)?;
     per_sample(h)?;
     jacobians(h)?;
+    matrices(h)?;
     bandwidth(h)?;
     elementwise(h)?;
     data::run(h)?;
+    networks(h)?;
     models(h)
 }
 
@@ -85,6 +88,49 @@ fn per_sample(h: &Harness) -> Result<()> {
         .of(|(p, x, y): &(Vec<Dense>, Tensor, Tensor)| grad(|p: &Vec<Dense>| cross_entropy(p, x, y))(p));
     let args = (layers, x, y);
     h.run("per_sample_mlp", 1, || each(&args));
+
+    let (layers, x, y) = (cnn(30)?, uniform(&[64, 1, 28, 28], 40, F32, 1.0)?, labels(64, 10, 41));
+    let each = Vmap::new()
+        .in_dims((None, 0, 0))
+        .of(|(p, x, y): &(Vec<Dense>, Tensor, Tensor)| grad(|p: &Vec<Dense>| convolutional(p, x)?.cross_entropy(y))(p));
+    let args = (layers, x, y);
+    h.run("per_sample_cnn", 1, || each(&args));
+    Ok(())
+}
+
+/// Two convolutions with pooling, then two full layers, of one image.
+fn convolutional(layers: &[Dense], x: &Tensor) -> Result<Tensor> {
+    let conv = |x: &Tensor, k: usize, options: &Conv| {
+        let y = x.conv2d(&layers[k].weight, Some(&layers[k].bias), options)?.tanh()?;
+        y.max_pool2d(&MaxPool::new(2).stride(1))
+    };
+    let x = conv(x, 0, &Conv::new().stride(2).padding(3))?;
+    let x = conv(&x, 1, &Conv::new().stride(2))?;
+    forward(&layers[2..], &x.flatten(0, -1)?)
+}
+
+fn networks(h: &Harness) -> Result<()> {
+    let (x, w) = (uniform(&[8, 32, 56, 56], 210, F32, 1.0)?, uniform(&[64, 32, 3, 3], 211, F32, 0.1)?);
+    let conv = |(x, w): &(Tensor, Tensor)| x.conv2d(w, None, &Conv::new().padding(1));
+    let args = (x, w);
+    h.run("conv2d", 1, || conv(&args));
+    h.run("conv2d_grad", 1, || grad(|a: &(Tensor, Tensor)| conv(a)?.square()?.sum())(&args));
+
+    let x = uniform(&[512, 1024], 220, F32, 2.0)?;
+    let (w, b) = (uniform(&[1024], 221, F32, 2.0)?, uniform(&[1024], 222, F32, 2.0)?);
+    let norm = |(x, w, b): &(Tensor, Tensor, Tensor)| x.layer_norm(&[1024], Some(w), Some(b), 1e-5);
+    let args = (x, w, b);
+    h.run("layer_norm", 1, || norm(&args));
+    h.run("layer_norm_grad", 1, || grad(|a: &(Tensor, Tensor, Tensor)| norm(a)?.square()?.sum())(&args));
+
+    let heads = |seed| uniform(&[2, 8, 512, 64], seed, F32, 2.0);
+    let args = (heads(230)?, heads(231)?, heads(232)?);
+    for (name, causal) in [("sdpa", false), ("sdpa_causal", true)] {
+        let options = Attention::new().causal(causal);
+        let attend = |(q, k, v): &(Tensor, Tensor, Tensor)| q.scaled_dot_product_attention(k, v, &options);
+        h.run(name, 1, || attend(&args));
+        h.run(&format!("{name}_grad"), 1, || grad(|a: &(Tensor, Tensor, Tensor)| attend(a)?.square()?.sum())(&args));
+    }
     Ok(())
 }
 
@@ -103,6 +149,22 @@ fn jacobians(h: &Harness) -> Result<()> {
     let x = uniform(&[64], 90, F32, 1.0)?;
     h.run("jacrev_mlp", 1, || jacrev(|v: &Tensor| forward(&layers, v))(&x));
     h.run("jacfwd_mlp", 1, || jacfwd(|v: &Tensor| forward(&layers, v))(&x));
+    Ok(())
+}
+
+/// Factors of many symmetric positive definite matrices `X Xᵀ + n`, and the gradients of the logarithms of their determinants.
+fn matrices(h: &Harness) -> Result<()> {
+    let definite = |count: usize, n: usize| {
+        let x = uniform(&[count, n, n], 160, F64, 1.0)?;
+        x.matmul(&x.transpose(1, 2)?)?.add(Tensor::eye(n, F64)?.mul(n as f64)?)
+    };
+    let a = definite(1000, 8)?;
+    let log_det = |m: &Tensor| Ok(2.0 * m.cholesky()?.diagonal(0, 0, 1)?.log()?.sum()?);
+    h.run("vmap_grad_logdet", 1, || vmap(grad(log_det))(&a));
+    for (count, n) in [(1000, 8), (64, 64), (1, 512)] {
+        let a = definite(count, n)?;
+        h.run(&format!("cholesky_{count}x{n}"), 1, || a.cholesky());
+    }
     Ok(())
 }
 

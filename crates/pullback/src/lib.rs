@@ -124,6 +124,29 @@
 //! transforms, the function and method, and both types. Operators on tensors (`&a + &b`) panic with the same message;
 //! the methods ([`a.add(&b)`](Tensor::add)) return it.
 //!
+//! # Complex numbers
+//!
+//! The derivative of a function of complex numbers is that of the function of their real and imaginary parts, and the gradient of
+//! a real function is the direction of steepest ascent: `2z` for `|z|²`, as in PyTorch. [`jvp`] multiplies the tangent by the
+//! derivative `f'(z)`, and [`vjp`] the cotangent by its conjugate; ⟨u, v⟩ is `Re Σ conj(u)·v`. A real operand beside complex ones
+//! has a real cotangent. [`grad`] needs a real result, and Jacobians real arguments and results.
+//!
+//! ```
+//! use pullback::{Complex, Tensor, grad, vjp};
+//!
+//! let z = Tensor::from(Complex::new(3.0, 4.0));
+//! let slope = grad(|z: &Tensor| z.abs()?.square())(&z)?;
+//! assert_eq!(slope.item::<Complex<f64>>()?, Complex::new(6.0, 8.0));
+//! let (_, pullback) = vjp(Tensor::square, &z)?;
+//! let one = Tensor::from(Complex::new(1.0, 0.0));
+//! assert_eq!(pullback.call(&one)?.item::<Complex<f64>>()?, Complex::new(6.0, -8.0));
+//! # Ok::<(), pullback::Error>(())
+//! ```
+//!
+//! # Features
+//!
+//! - `fft`: the module `fft`, Fourier transforms.
+//!
 //! # Where things are
 //!
 //! - [`Tensor`]: values and all operations. [`DType`] has the promotion table.
@@ -136,6 +159,7 @@
 //! - [`graph`]: functions written down as lists of operations, and run again.
 //! - [`io`]: files of parameters. Features of the crate, all off by default, add formats (`safetensors`, `npy`), `serde`, and
 //!   conversions from and to `ndarray`, `nalgebra` and `faer`.
+//! - [`nn`]: options of convolutions, pooling, attention; [`init`]: first values of parameters.
 //! - [`random`]: seeded random tensors, and what `vmap` does with them.
 //! - [`testing`]: checking derivatives.
 
@@ -150,6 +174,7 @@ mod error;
 pub mod function;
 pub mod graph;
 mod handle;
+pub mod init;
 #[cfg(any(feature = "faer", feature = "nalgebra", feature = "ndarray", feature = "serde"))]
 mod interop;
 mod interp;
@@ -172,7 +197,12 @@ pub use function::{
 };
 pub use graph::capture;
 pub use kernels::threads::{num_threads, set_num_threads};
-pub use ops::{Interpolation, Reduction, cat, einsum, stack};
+#[cfg(feature = "fft")]
+pub use ops::fft;
+pub use ops::{
+    GridOrder, Interpolation, MatrixNorm, PadMode, Reduce, Reduction, block_diag, broadcast_tensors, cartesian_prod,
+    cat, complex, einsum, meshgrid, multi_dot, nn, polar, stack,
+};
 pub use shape::{Shape, TensorType};
 pub use tensor::{Ellipsis, IndexBound, IndexItem, Indices, NewAxis, Operand, Tensor, s};
 pub use transforms::implicit;

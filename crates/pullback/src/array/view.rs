@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::{Array, Inner, copy_of};
+use crate::DType;
 use crate::shape::{Shape, Strides, contiguous_strides, numel};
 
 /// What a part of an array takes of one dimension: `len` elements from `start` in steps of `step`.
@@ -58,9 +59,34 @@ fn is_row_major(shape: &[usize], strides: &[isize]) -> bool {
 
 impl Array {
     fn with_layout(&self, shape: Shape, strides: Strides, offset: usize) -> Array {
+        self.with_dtype(self.0.dtype, shape, strides, offset)
+    }
+
+    /// The parts of complex numbers along one more dimension, the last one.
+    pub(crate) fn as_reals(&self) -> Array {
+        let (mut shape, mut strides) = (self.to_shape(), self.0.strides.clone());
+        strides.iter_mut().for_each(|s| *s *= 2);
+        shape.push(2);
+        strides.push(1);
+        self.with_dtype(self.0.dtype.to_real(), shape, strides, 2 * self.offset())
+    }
+
+    /// The complex numbers whose parts lie along the last dimension, which has size 2, if they lie as those do.
+    pub(crate) fn as_complexes(&self) -> Option<Array> {
+        let (mut shape, mut strides) = (self.to_shape(), self.0.strides.clone());
+        let (size, step) = (shape.pop()?, strides.pop()?);
+        let even = shape.iter().zip(&strides).all(|(&n, s)| n <= 1 || s % 2 == 0);
+        if size != 2 || (step != 1 && self.0.len > 0) || !even || !self.offset().is_multiple_of(2) {
+            return None;
+        }
+        strides.iter_mut().for_each(|s| *s /= 2);
+        Some(self.with_dtype(self.0.dtype.to_complex(), shape, strides, self.offset() / 2))
+    }
+
+    fn with_dtype(&self, dtype: DType, shape: Shape, strides: Strides, offset: usize) -> Array {
         let (len, contiguous) = (numel(&shape), is_row_major(&shape, &strides));
         let storage = self.0.storage.from(offset);
-        Inner { shape, strides, len, contiguous, dtype: self.0.dtype, storage }.share()
+        Inner { shape, strides, len, contiguous, dtype, storage }.share()
     }
 
     /// The same elements in row-major order under another shape of equal size, if strides can express it.
@@ -160,6 +186,18 @@ impl Array {
         shape.remove(dim);
         strides.remove(dim);
         self.with_layout(shape, strides, offset)
+    }
+
+    /// The windows of `size` elements along `dim`, one every `step` elements; their elements are a new last dimension. The
+    /// caller has checked that `size` is at most that of `dim`.
+    pub(crate) fn windows(&self, dim: usize, size: usize, step: usize) -> Array {
+        let (mut shape, mut strides) = (copy_of(&self.0.shape), copy_of(&self.0.strides));
+        shape.push(size);
+        strides.push(strides[dim]);
+        shape[dim] = (shape[dim] - size) / step + 1;
+        // A single window has no next one, and a huge step must not be multiplied with strides.
+        strides[dim] *= if shape[dim] > 1 { step as isize } else { 1 };
+        self.with_layout(shape, strides, self.offset())
     }
 
     /// The diagonal of dimensions `d0` and `d1`, appended as the last dimension of the view.

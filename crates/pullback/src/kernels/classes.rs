@@ -22,21 +22,28 @@ pub(crate) fn check(op: &str, target: &Array, classes: usize, lanes: usize) -> R
     if values.iter().fold(false, |bad, &v| bad | (v as u64 >= classes as u64))
         && let Some(k) = values.iter().position(|&v| v as u64 >= classes as u64)
     {
-        let mut rest = k;
-        let mut place = Shape::from_elem(0, target.rank());
-        for (p, &n) in place.iter_mut().zip(target.shape()).rev() {
-            (*p, rest) = (rest % n, rest / n);
-        }
-        let (lane, position) = place.split_at(lanes);
-        let mut at = if position.is_empty() { String::new() } else { format!(" at position {}", Brackets(position)) };
-        match lane {
-            [] => {}
-            [lane] => at += &format!(" of lane {lane}"),
-            _ => at += &format!(" of lane {}", Brackets(lane)),
-        }
+        let at = position(target.shape(), k, lanes);
         bail!(Index, "{op}: expected targets from 0 to below {classes}, the number of classes, got {}{at}", values[k]);
     }
     Ok(target)
+}
+
+/// Where element `k` lies, for a message. The first `lanes` dimensions are lanes.
+#[cold]
+pub(crate) fn position(shape: &[usize], k: usize, lanes: usize) -> String {
+    let mut rest = k;
+    let mut place = Shape::from_elem(0, shape.len());
+    for (p, &n) in place.iter_mut().zip(shape).rev() {
+        (*p, rest) = (rest % n, rest / n);
+    }
+    let (lane, position) = place.split_at(lanes);
+    let mut at = if position.is_empty() { String::new() } else { format!(" at position {}", Brackets(position)) };
+    match lane {
+        [] => {}
+        [lane] => at += &format!(" of lane {lane}"),
+        _ => at += &format!(" of lane {}", Brackets(lane)),
+    }
+    at
 }
 
 trait Real: Float + Bounds + Widen<Wide = Self> {}

@@ -4,7 +4,9 @@
 //! of the index, so that sums are the same bit for bit and the last of several writes stays.
 
 use std::mem::MaybeUninit;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+use super::complex;
 use super::copy::{contiguous, copy_into};
 use super::reduce::Number;
 use super::strided::{In, Loop, Nest, Out, output_words};
@@ -39,7 +41,7 @@ pub(crate) fn gather_last(x: &Array, dim: usize, index: &Array) -> Result<Array>
     let order = Array::from_slice(index.to_shape(), &order);
     let mut shape = index.to_shape();
     shape[dim] = x.shape()[dim];
-    let last = put::<i64>(&Array::full(shape, -1i64), dim, &index, &order, |_, new| new);
+    let last = put::<i64>(&Array::full(shape, -1i64), dim, &index, &order, newer);
     let last = pick::<i64>(&last, dim, &index);
     Ok(any_word!(x.dtype(), W => {
         let mut out = pick::<W>(x, dim, &index);
@@ -58,11 +60,14 @@ pub(crate) fn gather_last(x: &Array, dim: usize, index: &Array) -> Result<Array>
 pub(crate) fn scatter(x: &Array, dim: usize, index: &Array, src: &Array) -> Result<Array> {
     let index = check("scatter", x, dim, index)?;
     assert_eq!(x.dtype(), src.dtype());
-    Ok(any_word!(x.dtype(), W => put::<W>(x, dim, &index, src, |_, new| new)))
+    Ok(any_word!(x.dtype(), W => put::<W>(x, dim, &index, src, newer)))
 }
 
 /// A copy of `x` with `out[.., index[.., i, ..], ..] += src[.., i, ..]`.
 pub(crate) fn scatter_add(x: &Array, dim: usize, index: &Array, src: &Array) -> Result<Array> {
+    if x.dtype().is_complex() {
+        return complex::by_parts([x, src], |[x, src]| scatter_add(x, dim, index, src));
+    }
     let index = check("scatter_add", x, dim, index)?;
     dispatch!(x.dtype(), "scatter_add", number, T => Ok(put::<T>(x, dim, &index, src, T::plus)))
 }
@@ -70,6 +75,9 @@ pub(crate) fn scatter_add(x: &Array, dim: usize, index: &Array, src: &Array) -> 
 /// A copy of `x` to whose slices along `dim` at the places of `index` those of `src` are added; dims as in
 /// [`index_select`], `src` being its result.
 pub(crate) fn index_add(x: &Array, batch: usize, dim: usize, index: &Array, src: &Array) -> Result<Array> {
+    if x.dtype().is_complex() {
+        return complex::by_parts([x, src], |[x, src]| index_add(x, batch, dim, index, src));
+    }
     let index = contiguous(&check("index_add", x, dim, index)?);
     dispatch!(x.dtype(), "index_add", number, T => Ok(add_slices::<T>(x, batch, dim, &index, src)))
 }
@@ -84,8 +92,18 @@ pub(crate) struct OutOfRange {
 /// else is contiguous.
 pub(crate) fn checked(op: &str, index: &Array, size: usize) -> Result<std::result::Result<Array, OutOfRange>> {
     let size = size as i64;
-    // The sign of either is set if the index lies beyond that end.
-    valid(op, index, |i| i.wrapping_add(size) | (size - 1).wrapping_sub(i))
+    // The sign of either difference tells what is out of range; neither is hidden by an overflow, as `size` is positive.
+    let outside = |values: &[i64]| {
+        let signs = values.iter().fold(0, |signs, i| signs | i.wrapping_add(size) | (size - 1).wrapping_sub(*i));
+        signs < 0
+    };
+    valid(op, index, outside, |i| (-size <= i) & (i < size))
+}
+
+/// The index as `i64` if every element is below `size`.
+pub(crate) fn below(op: &str, index: &Array, size: usize) -> Result<std::result::Result<Array, OutOfRange>> {
+    let size = size as i64;
+    valid(op, index, |values| values.iter().any(|&i| i >= size), |i| i < size)
 }
 
 /// The places along a dim of `size` of the elements of slices of `len` from each of `starts` on, as one more dim.
@@ -97,7 +115,8 @@ pub(crate) fn ranges(
 ) -> Result<std::result::Result<Array, OutOfRange>> {
     let last = size.checked_sub(len).map_or(-1, |last| last as i64);
     let first = |i: i64| if i < 0 { i + size as i64 } else { i };
-    let starts = match valid(op, starts, |i| if (0..=last).contains(&first(i)) { 0 } else { -1 })? {
+    let good = |i| (0..=last).contains(&first(i));
+    let starts = match valid(op, starts, |values| !values.iter().all(|&i| good(i)), good)? {
         Ok(starts) => contiguous(&starts),
         Err(found) => return Ok(Err(found)),
     };
@@ -107,9 +126,15 @@ pub(crate) fn ranges(
     Ok(Ok(Array::from_slice(shape, &places)))
 }
 
-/// The index as `i64` if `bad` is negative for no element. What was repeated stays repeated, all else is contiguous.
+/// The index as `i64` if every element is good, and else the first that is not; `some_bad` tells quickly whether there is
+/// one. What was repeated stays repeated, all else is contiguous.
 #[inline(always)]
-fn valid(op: &str, index: &Array, bad: impl Fn(i64) -> i64) -> Result<std::result::Result<Array, OutOfRange>> {
+fn valid(
+    op: &str,
+    index: &Array,
+    some_bad: impl Fn(&[i64]) -> bool + Sync,
+    good: impl Fn(i64) -> bool,
+) -> Result<std::result::Result<Array, OutOfRange>> {
     let mut compact = index.clone();
     for d in 0..index.rank() {
         if index.strides()[d] == 0 && index.shape()[d] > 1 {
@@ -124,9 +149,14 @@ fn valid(op: &str, index: &Array, bad: impl Fn(i64) -> i64) -> Result<std::resul
         }
     };
     let values = places(&compact);
-    // Without an early exit or a comparison, so that the good case is a vectorised loop on every processor.
-    if values.iter().fold(0, |all, &i| all | bad(i)) < 0 {
-        let k = values.iter().position(|&i| bad(i) < 0).unwrap_or(0);
+    let bad = AtomicBool::new(false);
+    split(values.len(), 1, values.len() / 2, |range| {
+        if some_bad(&values[range]) {
+            bad.store(true, Relaxed);
+        }
+    });
+    if bad.into_inner() {
+        let k = values.iter().position(|&i| !good(i)).unwrap_or(0);
         let mut rest = k;
         let mut position = Shape::from_elem(0, compact.rank());
         for (p, &n) in position.iter_mut().zip(compact.shape()).rev() {
@@ -138,7 +168,7 @@ fn valid(op: &str, index: &Array, bad: impl Fn(i64) -> i64) -> Result<std::resul
     Ok(Ok(if compact.shape() == index.shape() { compact } else { compact.expand(index.shape()) }))
 }
 
-fn check(op: &str, x: &Array, dim: usize, index: &Array) -> Result<Array> {
+pub(super) fn check(op: &str, x: &Array, dim: usize, index: &Array) -> Result<Array> {
     match checked(op, index, x.shape()[dim])? {
         Ok(index) => Ok(index),
         Err(OutOfRange { value, position }) => {
@@ -151,18 +181,18 @@ fn check(op: &str, x: &Array, dim: usize, index: &Array) -> Result<Array> {
 }
 
 /// The values of a checked index.
-fn places(index: &Array) -> &[i64] {
+pub(super) fn places(index: &Array) -> &[i64] {
     index.as_slice::<i64>().unwrap_or(&[])
 }
 
 /// A checked index as a place from the start.
 #[inline(always)]
-fn place(index: i64, size: usize) -> usize {
+pub(super) fn place(index: i64, size: usize) -> usize {
     (if index < 0 { index + size as i64 } else { index }) as usize
 }
 
 /// A fresh contiguous copy.
-fn copy<W: Word>(x: &Array) -> Array {
+pub(super) fn copy<W: Word>(x: &Array) -> Array {
     // SAFETY: `copy_into` writes every element.
     unsafe { Array::build_words(x.shape(), x.dtype(), |out: &mut [MaybeUninit<W>]| copy_into(x, out)) }
 }
@@ -192,14 +222,27 @@ fn select<T: Word>(x: &Array, batch: usize, dim: usize, index: &Array) -> Array 
                 let base = o * count;
                 let low = range.start.saturating_sub(base);
                 let high = (range.end - base).min(count);
-                let places = &all[o / sharing * count..][..count];
-                for (l, &i) in places.iter().enumerate().take(high).skip(low) {
-                    let at = at + place(i, size) as isize * step;
-                    inner.walk(0..inner.len(), |q, [more]| {
-                        let to = (base + l) * slice + q * run.size;
-                        // SAFETY: the index was checked, so this is a slice of `x`; its place in the result is ours.
-                        unsafe { copy_run(from.at(at + more), run, out.at(to)) }
-                    });
+                let places = (low..).zip(&all[o / sharing * count..][low..high]);
+                let (size, step, out) = (size, step, out);
+                let slice_at = move |i: i64| at + place(i, size) as isize * step;
+                // SAFETY: the index was checked, so these are slices of `x`; their places in the result are ours.
+                unsafe {
+                    if slice == 1 {
+                        for (l, &i) in places {
+                            *out.at(base + l) = *from.at(slice_at(i));
+                        }
+                    } else if inner.loops.is_empty() {
+                        for (l, &i) in places {
+                            copy_run(from.at(slice_at(i)), run, out.at((base + l) * slice));
+                        }
+                    } else {
+                        for (l, &i) in places {
+                            inner.walk(0..inner.len(), |q, [more]| {
+                                let to = (base + l) * slice + q * run.size;
+                                copy_run(from.at(slice_at(i) + more), run, out.at(to));
+                            });
+                        }
+                    }
                 }
             });
         });
@@ -243,12 +286,14 @@ pub(super) fn pick<T: Word>(x: &Array, dim: usize, index: &Array) -> Array {
         split(nest.len(), 1, index.numel(), |range| {
             nest.walk(range, |i, [at, place_at]| {
                 let start = i * run.size;
+                // Copies, which the compiler need not read again after every write.
+                let ([x_step, place_step], size, step) = (run.steps, size, step);
                 for k in 0..run.size {
                     // SAFETY: the index was checked, so these are elements of it and of `x`; the place in the result
                     // is ours.
                     unsafe {
-                        let i = *places.at(place_at + k as isize * run.steps[1]);
-                        let offset = at + k as isize * run.steps[0] + place(i, size) as isize * step;
+                        let i = *places.at(place_at + k as isize * place_step);
+                        let offset = at + k as isize * x_step + place(i, size) as isize * step;
                         *out.at(start + k) = *from.at(offset);
                     }
                 }
@@ -259,8 +304,20 @@ pub(super) fn pick<T: Word>(x: &Array, dim: usize, index: &Array) -> Array {
     unsafe { output_words(index.to_shape(), x.dtype(), write) }
 }
 
+/// How a write joins: one name for all, so that [`put`] is compiled once.
+#[inline(always)]
+pub(super) fn newer<T>(_: T, new: T) -> T {
+    new
+}
+
 /// Joins each element of `src` to the one that a checked index names; `src` has the shape of the index, or more.
-fn put<T: Word>(x: &Array, dim: usize, index: &Array, src: &Array, join: impl Fn(T, T) -> T + Sync) -> Array {
+pub(super) fn put<T: Word>(
+    x: &Array,
+    dim: usize,
+    index: &Array,
+    src: &Array,
+    join: impl Fn(T, T) -> T + Sync,
+) -> Array {
     let mut out = copy::<T>(x);
     if index.numel() == 0 {
         return out;
@@ -283,19 +340,48 @@ fn put<T: Word>(x: &Array, dim: usize, index: &Array, src: &Array, join: impl Fn
         outer.walk(range, |_, base| {
             inner.walk(0..inner.len(), |_, more| {
                 let [p, q, r]: [isize; 3] = std::array::from_fn(|k| base[k] + more[k]);
-                for k in 0..run.size as isize {
-                    // SAFETY: the index was checked, so these are elements of it, of `src` and of the result; threads
-                    // write to different places.
-                    unsafe {
-                        let i = place(*places.at(r + k * run.steps[2]), size) as isize;
-                        let to = to.at((p + k * run.steps[0] + i * step) as usize);
-                        *to = join(*to, *from.at(q + k * run.steps[1]));
+                let ([to_step, from_step, place_step], size, step) = (run.steps, size, step);
+                // SAFETY: the index was checked, so these are elements of it, of `src` and of the result; threads write
+                // to different places.
+                unsafe {
+                    if place_step == 0 {
+                        // One place for the whole run.
+                        let i = place(*places.at(r), size) as isize;
+                        let to = to.at((p + i * step) as usize);
+                        join_run(to, from.at(q), run.size, [to_step, from_step], &join);
+                    } else {
+                        for k in 0..run.size as isize {
+                            let i = place(*places.at(r + k * place_step), size) as isize;
+                            let to = to.at((p + k * to_step + i * step) as usize);
+                            *to = join(*to, *from.at(q + k * from_step));
+                        }
                     }
                 }
             });
         });
     });
     out
+}
+
+/// Joins elements in steps to others, one after the other.
+///
+/// # Safety
+/// Every address on the way must be valid, and nobody else may use those of `to`.
+#[inline(always)]
+unsafe fn join_run<T: Copy>(to: *mut T, from: *const T, size: usize, steps: [isize; 2], join: &impl Fn(T, T) -> T) {
+    // SAFETY: by the contract.
+    unsafe {
+        if steps == [1, 1] {
+            for k in 0..size {
+                *to.add(k) = join(*to.add(k), *from.add(k));
+            }
+        } else {
+            for k in 0..size as isize {
+                let to = to.wrapping_offset(k * steps[0]);
+                *to = join(*to, *from.wrapping_offset(k * steps[1]));
+            }
+        }
+    }
 }
 
 fn add_slices<T: Number>(x: &Array, batch: usize, dim: usize, index: &Array, src: &Array) -> Array {
@@ -317,6 +403,7 @@ fn add_slices<T: Number>(x: &Array, batch: usize, dim: usize, index: &Array, src
     let count = slices.len();
     let sharing: usize = x.shape()[batch..dim].iter().product();
     let run = inner.pop();
+    let step = strides[dim];
     let from = In::<T>::of(src);
     let to = Out::new(out.as_mut_slice::<T>().map_or(std::ptr::null_mut(), |s| s.as_mut_ptr()));
     let nanos = src.numel() / 4 + outer.len() * count * 4;
@@ -327,13 +414,31 @@ fn add_slices<T: Number>(x: &Array, batch: usize, dim: usize, index: &Array, src
             let low = range.start.saturating_sub(o * run.size);
             let high = (range.end - o * run.size).min(run.size);
             let places = &all[o / sharing * count..][..count];
+            if let (1, [], [Loop { steps: [each], .. }]) = (run.size, &inner.loops[..], &slices.loops[..]) {
+                let (each, size, step) = (*each, size, step);
+                // Single elements, in equal steps.
+                for (l, &i) in places.iter().enumerate() {
+                    // SAFETY: as below.
+                    unsafe {
+                        let to = to.at((a + place(i, size) as isize * step) as usize);
+                        *to = (*to).plus(*from.at(b + l as isize * each));
+                    }
+                }
+                return;
+            }
             slices.walk(0..count, |l, [more]| {
-                let a = a + place(places[l], size) as isize * strides[dim];
+                let a = a + place(places[l], size) as isize * step;
                 let b = b + more;
-                inner.walk(0..inner.len(), |_, [p, q]| {
-                    // SAFETY: the index was checked; these columns of the result are ours.
-                    unsafe { add_run(to.at((a + p) as usize), from.at(b + q), low..high, run.steps) }
-                });
+                // SAFETY: the index was checked; these columns of the result are ours.
+                unsafe {
+                    if inner.loops.is_empty() {
+                        add_run(to.at(a as usize), from.at(b), low..high, run.steps);
+                    } else {
+                        inner.walk(0..inner.len(), |_, [p, q]| {
+                            add_run(to.at((a + p) as usize), from.at(b + q), low..high, run.steps);
+                        });
+                    }
+                }
             });
         });
     });

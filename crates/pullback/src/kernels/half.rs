@@ -67,6 +67,13 @@ impl Results for Array {
     }
 }
 
+/// Several results alike.
+impl Results for [Array; 2] {
+    fn rounded(self, half: DType) -> [Array; 2] {
+        self.map(|x| x.rounded(half))
+    }
+}
+
 /// Values and their places.
 impl Results for (Array, Array) {
     fn rounded(self, half: DType) -> (Array, Array) {
@@ -128,14 +135,19 @@ fn in_blocks<const N: usize>(
     kernel: &(dyn Fn([&Array; N], &[usize]) -> Result<Array> + Sync),
 ) -> Result<Array> {
     let n = shape.iter().product();
-    let flat = inputs.map(|x| if x.shape() == shape && x.is_contiguous() { x.reshape_view(&[n]) } else { None });
+    // A number is the same for every block.
+    let flat = inputs.map(|x| match x.rank() {
+        0 => Some(x.clone()),
+        _ if x.shape() == shape && x.is_contiguous() => x.reshape_view(&[n]),
+        _ => None,
+    });
     if n < 2 * BLOCK || flat.iter().any(Option::is_none) {
         return through_single(inputs, half, &|inputs| kernel(inputs, shape));
     }
     let flat = flat.map(|x| x.expect("there is a view of each"));
     let block = |start: usize| {
         let len = BLOCK.min(n - start);
-        let parts = flat.each_ref().map(|x| x.slice(0, start, len, 1));
+        let parts = flat.each_ref().map(|x| if x.rank() == 0 { x.clone() } else { x.slice(0, start, len, 1) });
         through_single(parts.each_ref(), half, &|parts| kernel(parts, &[len]))
     };
     // The first block tells the dtype.

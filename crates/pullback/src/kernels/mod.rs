@@ -1,22 +1,32 @@
 //! Loops over arrays. Nothing here knows a tensor, a level or a graph.
 
+pub(crate) mod attention;
 pub(crate) mod cast;
 pub(crate) mod classes;
+pub(crate) mod complex;
+pub(crate) mod conv;
 pub(crate) mod copy;
+#[cfg(feature = "fft")]
+pub(crate) mod fft;
 pub(crate) mod gather;
 pub(crate) mod half;
 pub(crate) mod join;
+pub(crate) mod linalg;
 pub(crate) mod map;
 pub(crate) mod math;
 pub(crate) mod matmul;
 pub(crate) mod median;
+pub(crate) mod normalize;
 pub(crate) mod place;
 pub(crate) mod prod;
 pub(crate) mod random;
 pub(crate) mod reduce;
 pub(crate) mod region;
+pub(crate) mod resample;
 pub(crate) mod running;
+pub(crate) mod samplers;
 pub(crate) mod scan;
+pub(crate) mod scatter;
 pub(crate) mod search;
 pub(crate) mod simd;
 pub(crate) mod softmax;
@@ -25,3 +35,4 @@ pub(crate) mod sort;
 pub(crate) mod strided;
 pub(crate) mod threads;
 pub(crate) mod triangle;
+pub(crate) mod windows;

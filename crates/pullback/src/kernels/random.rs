@@ -85,6 +85,14 @@ pub(crate) fn derive(key: u64, number: u64) -> [u64; 2] {
     [pair(0), pair(2)]
 }
 
+/// Block `number` of the stream that has a seed for its key.
+pub(super) fn block(seed: u64, number: u64) -> [u64; 2] {
+    let [low, high] = halves(number);
+    let words = philox(halves(seed), [low, high, 0, 0].map(|w| [w]));
+    let pair = |w: usize| u64::from(words[w + 1][0]) << 32 | u64::from(words[w][0]);
+    [pair(0), pair(2)]
+}
+
 /// The numbers of the elements of a draw: runs of equal length, by their first number.
 pub(crate) struct Runs {
     starts: SmallVec<[usize; 1]>,
@@ -276,6 +284,58 @@ fn normal_of<T: Draw, const N: usize>(shape: &[usize], runs: &Runs, key: u64, st
     )
 }
 
+/// Numbers of the exponential distribution with mean 1, all of them positive.
+pub(crate) fn exponential(shape: &[usize], runs: &Runs, dtype: DType, key: u64, stream: u64) -> Result<Array> {
+    match dtype {
+        DType::F64 => Ok(exponential_of::<f64, { 2 * LANES }>(shape, runs, key, stream)),
+        _ => {
+            dispatch!(dtype, "exponential", [F32], T => Ok(exponential_of::<T, { 4 * LANES }>(shape, runs, key, stream)))
+        }
+    }
+}
+
+fn exponential_of<T: Draw, const N: usize>(shape: &[usize], runs: &Runs, key: u64, stream: u64) -> Array {
+    fill(
+        shape,
+        runs,
+        key,
+        stream,
+        2,
+        #[inline(always)]
+        |words: &Words| {
+            let mut out = [T::ZERO; N];
+            for w in 0..N / LANES {
+                for l in 0..LANES {
+                    // Half a step of the uniform numbers, where these round to 1.
+                    let log = T::positive(words, w * T::WORDS, l).log();
+                    out[w * LANES + l] = (-log).maximum(T::from_f64(1.0 / (1u64 << 54) as f64));
+                }
+            }
+            out
+        },
+    )
+}
+
+/// 64 random bits for each element.
+pub(crate) fn bits(shape: &[usize], runs: &Runs, key: u64, stream: u64) -> Array {
+    fill(
+        shape,
+        runs,
+        key,
+        stream,
+        2,
+        #[inline(always)]
+        |words: &Words| {
+            let mut out = [0i64; 2 * LANES];
+            for (i, o) in out.iter_mut().enumerate() {
+                let (w, l) = (i / LANES * 2, i % LANES);
+                *o = (u64::from(words[w + 1][l]) << 32 | u64::from(words[w][l])) as i64;
+            }
+            out
+        },
+    )
+}
+
 /// The factors from each term of the series of sine and of cosine to the next, as far as `f64` needs them for an
 /// eighth of a turn.
 const SERIES: [(f64, f64); 9] = {
@@ -366,22 +426,7 @@ pub(crate) fn bernoulli(shape: &[usize], runs: &Runs, p: f64, key: u64, stream: 
 /// A random order of `0..n` along the last dimension, of size `n`, for every index of the others.
 pub(crate) fn permutations(shape: &[usize], runs: &Runs, key: u64, stream: u64) -> Array {
     let n = shape.last().copied().unwrap_or(0);
-    let bits = fill(
-        shape,
-        runs,
-        key,
-        stream,
-        2,
-        #[inline(always)]
-        |words: &Words| {
-            let mut out = [0i64; 2 * LANES];
-            for (i, o) in out.iter_mut().enumerate() {
-                let (w, l) = (i / LANES * 2, i % LANES);
-                *o = (u64::from(words[w + 1][l]) << 32 | u64::from(words[w][l])) as i64;
-            }
-            out
-        },
-    );
+    let bits = bits(shape, runs, key, stream);
     let bits = bits.as_slice::<i64>().unwrap_or_default();
     let mut order = vec![0i64; bits.len()];
     if n > 0 {

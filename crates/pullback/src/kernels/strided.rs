@@ -57,6 +57,12 @@ unsafe impl<T: Sync> Send for In<T> {}
 // SAFETY: as above.
 unsafe impl<T: Sync> Sync for In<T> {}
 
+impl<T> In<T> {
+    pub(crate) fn new(ptr: *const T) -> In<T> {
+        In(ptr)
+    }
+}
+
 impl<T: Element> In<T> {
     pub(crate) fn of(x: &Array) -> In<T> {
         In(x.as_ptr::<T>())

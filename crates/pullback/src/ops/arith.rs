@@ -4,9 +4,9 @@ use super::family::{Binary, Operands, Reads, binary};
 use super::table::{ErrorSample, Naive, OpInfo, Sample, sample_tensor};
 use crate::array::Array;
 use crate::dtype::{Scalar, dispatch, promote_ranked};
-use crate::kernels::{cast, map};
+use crate::kernels::{cast, complex, map};
 use crate::tensor::{Operand, ReprMut};
-use crate::{DType, Error, ErrorKind, Result, Tensor};
+use crate::{Complex32, Complex64, DType, Error, ErrorKind, Result, Tensor};
 
 /// A 0-d tensor with the value of a Rust number.
 pub(crate) fn scalar_tensor(value: Scalar, dtype: DType) -> Tensor {
@@ -106,6 +106,10 @@ macro_rules! arithmetic {
             impl $op {
                 #[inline]
                 fn array(a: &Array, b: &Array, shape: &[usize]) -> Result<Array> {
+                    if a.dtype().is_complex() {
+                        return dispatch!(a.dtype(), stringify!($name), complex, T =>
+                            Ok(map::zip::<T, T, T>(a, b, shape, #[inline(always)] |$x, $y| $body)));
+                    }
                     dispatch!(a.dtype(), stringify!($name), $($dtypes)*, T => Ok(map::zip::<T, T, T>(a, b, shape, #[inline(always)] |$x, $y| $body)))
                 }
             }
@@ -150,6 +154,11 @@ pub(super) trait Arithmetic: Copy {
     fn minus(self, other: Self) -> Self;
     fn times(self, other: Self) -> Self;
 }
+
+/// Division, which whole numbers do not have.
+pub(super) trait Division: Copy {
+    fn over(self, other: Self) -> Self;
+}
 macro_rules! arithmetic_for {
     ($($t:ty: $plus:expr, $minus:expr, $times:expr;)*) => { $(
         impl Arithmetic for $t {
@@ -169,6 +178,22 @@ arithmetic_for! {
     i64: i64::wrapping_add, i64::wrapping_sub, i64::wrapping_mul;
     f32: |a, b| a + b, |a, b| a - b, |a, b| a * b;
     f64: |a, b| a + b, |a, b| a - b, |a, b| a * b;
+    Complex32: |a, b| a + b, |a, b| a - b, |a, b| a * b;
+    Complex64: |a, b| a + b, |a, b| a - b, |a, b| a * b;
+}
+macro_rules! division_for {
+    ($($t:ty: $over:expr;)*) => { $(
+        impl Division for $t {
+            #[inline(always)]
+            fn over(self, other: $t) -> $t { $over(self, other) }
+        }
+    )* };
+}
+division_for! {
+    f32: |a, b| a / b;
+    f64: |a, b| a / b;
+    Complex32: |a, b| complex::narrow(complex::divide(complex::wide(a), complex::wide(b)));
+    Complex64: complex::divide;
 }
 
 arithmetic! {
@@ -260,7 +285,7 @@ arithmetic! {
     /// assert_eq!(Tensor::from([3i32, 5]).div(2)?.to_vec::<f32>()?, [1.5, 2.5]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    div, div_owned = Div, float: true, [float], |x, y| x / y; samples div_samples;
+    div, div_owned = Div, float: true, [float], |x, y| Division::over(x, y); samples div_samples;
 }
 
 impl Binary for Add {

@@ -60,13 +60,13 @@ macro_rules! comparisons {
 
 comparisons! {
     /// True where the elements are equal.
-    eq = Eq, |a, b, shape| dispatch!(a.dtype(), "eq", all, T =>
+    eq = Eq, |a, b, shape| dispatch!(a.dtype(), "eq", [Bool, U8, I32, I64, F32, F64, C64, C128], T =>
         Ok(map::zip::<T, T, bool>(a, b, shape, #[inline(always)] |x, y| x == y))),
         reference |x, y| x == y,
         example "assert_eq!(Tensor::from([1, 2, 3]).eq(2)?.to_vec::<bool>()?, [false, true, false]);";
 
     /// True where the elements differ.
-    ne = Ne, |a, b, shape| dispatch!(a.dtype(), "ne", all, T =>
+    ne = Ne, |a, b, shape| dispatch!(a.dtype(), "ne", [Bool, U8, I32, I64, F32, F64, C64, C128], T =>
         Ok(map::zip::<T, T, bool>(a, b, shape, #[inline(always)] |x, y| x != y))),
         reference |x, y| x != y,
         example "assert_eq!(Tensor::from([1, 2, 3]).ne(2)?.to_vec::<bool>()?, [true, false, true]);";

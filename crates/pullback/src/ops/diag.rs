@@ -7,7 +7,7 @@ use crate::array::Array;
 use crate::error::bail;
 use crate::kernels::triangle::triangle;
 use crate::shape::{Shape, resolve_dim};
-use crate::{ErrorKind, Result, Tensor};
+use crate::{DType, ErrorKind, Result, Tensor};
 
 ops! { OPS;
     /// The diagonal of dimensions `dim1` and `dim2`, as a view.
@@ -185,6 +185,22 @@ fn two_dims(op: &str, dims: [isize; 2], rank: usize, what: impl std::fmt::Displa
 fn diagonal(x: &Tensor, offset: isize, dim1: isize, dim2: isize) -> Result<Tensor> {
     let dims = two_dims("diagonal", [dim1, dim2], x.rank(), x.ty())?;
     linear(ViewOp(Diagonal { offset, dims }), x)
+}
+
+/// `x` with what `src` gives for the shape of a diagonal in its place.
+pub(super) fn diagonal_put(
+    op: &str,
+    x: &Tensor,
+    offset: isize,
+    dims: [isize; 2],
+    src: impl FnOnce(&[usize]) -> Result<Tensor>,
+) -> Result<Tensor> {
+    let view = Diagonal { offset, dims: two_dims(op, dims, x.rank(), x.ty())? };
+    // The view of a tensor without memory tells the shape.
+    let shape = view.of(Tensor::zeros(&[], DType::Bool)?.expand(x.shape())?.concrete()).to_shape();
+    let src = src(&shape)?;
+    let place = |t: &Tensor| linear(Placed { view: view.clone(), shape: Shape::from_slice(x.shape()) }, t);
+    place(&Tensor::ones(&shape, DType::Bool)?)?.where_(place(&src)?, x)
 }
 
 fn diag_embed(x: &Tensor, offset: isize, dim1: isize, dim2: isize) -> Result<Tensor> {

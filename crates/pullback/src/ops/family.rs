@@ -14,8 +14,8 @@ use crate::function::op::{Batched, Cotangents, Op, State, Tangents};
 use crate::function::{Cotangent, OpRef, Outs, Saved, Tangent, VmapInfo};
 use crate::interp::{batch, bind, bind1};
 use crate::kernels::half::{widened, widened_elementwise};
-use crate::kernels::map;
 use crate::kernels::math::Float;
+use crate::kernels::{complex, map};
 use crate::shape::{Shape, same_shape};
 use crate::{Error, ErrorKind, Result, Tensor};
 
@@ -65,6 +65,8 @@ pub(crate) trait Unary: Sized + Send + Sync + 'static {
     const READS_INPUT: bool = true;
     /// Whether it reads the output.
     const READS_OUTPUT: bool = false;
+    /// False for functions of complex numbers whose derivative is no multiplication by one.
+    const HOLOMORPHIC: bool = true;
 
     /// Computes the elements.
     fn kernel(x: &Array) -> Result<Array>;
@@ -87,6 +89,8 @@ pub(crate) trait UnaryWith: fmt::Debug + Sized + Send + Sync + 'static {
     const READS_INPUT: bool = true;
     /// See [`Unary::READS_OUTPUT`].
     const READS_OUTPUT: bool = false;
+    /// See [`Unary::HOLOMORPHIC`].
+    const HOLOMORPHIC: bool = true;
 
     /// The operation to share.
     fn share(&self) -> OpRef;
@@ -120,6 +124,7 @@ impl<K: Unary> UnaryWith for Plain<K> {
     const DIFFERENTIABLE: bool = K::DIFFERENTIABLE;
     const READS_INPUT: bool = K::READS_INPUT;
     const READS_OUTPUT: bool = K::READS_OUTPUT;
+    const HOLOMORPHIC: bool = K::HOLOMORPHIC;
 
     fn share(&self) -> OpRef {
         OpRef::Static(Self::OP)
@@ -146,6 +151,13 @@ impl<K: UnaryWith> UnaryOp<K> {
         };
         self.0.derivative(d, x, y)
     }
+}
+
+/// The transpose of `f`, which multiplies by a number: for real numbers `f` itself, and for complex ones that of the conjugate,
+/// if the number may be complex. This is the one place that conjugates derivatives.
+#[inline]
+pub(in crate::ops) fn adjoint(holomorphic: bool, g: &Tensor, f: impl Fn(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
+    if holomorphic && g.dtype().is_complex() { f(&g.conj()?)?.conj() } else { f(g) }
 }
 
 /// Applies a [`Unary`].
@@ -194,7 +206,8 @@ impl<K: UnaryWith> Op for UnaryOp<K> {
     }
 
     fn backward(&self, saved: &Saved, _: &[bool], grads: &[Cotangent]) -> Result<Cotangents> {
-        Ok(smallvec![grads[0].map(|g| self.differential(saved, g))?])
+        let holomorphic = K::HOLOMORPHIC && (K::READS_INPUT || K::READS_OUTPUT);
+        Ok(smallvec![grads[0].map(|g| adjoint(holomorphic, g, |g| self.differential(saved, g)))?])
     }
 
     fn jvp(&self, saved: &Saved, tangents: &[Tangent]) -> Result<Tangents> {
@@ -213,6 +226,8 @@ pub(crate) trait Slope: Sized + Send + Sync + 'static {
     const NAME: &'static str;
     /// False if the slope is piecewise constant.
     const VARIES: bool = true;
+    /// [`times`](Slope::times) of complex numbers, if the function takes them.
+    const COMPLEX: Option<complex::Function2> = None;
 
     /// `d` times the slope at `v`.
     fn times<T: Float>(d: T, v: T) -> T;
@@ -235,6 +250,9 @@ impl<K: Slope> Binary for TimesSlope<K> {
     const VARIES_RIGHT: bool = K::VARIES;
 
     fn kernel(d: &Array, v: &Array, shape: &[usize]) -> Result<Array> {
+        if let (Some(times), true) = (K::COMPLEX, d.dtype().is_complex()) {
+            return Ok(complex::zip(d, v, shape, times));
+        }
         dispatch!(d.dtype(), K::NAME, float, T => Ok(map::zip::<T, T, T>(d, v, shape,
             #[inline(always)] |d, v| K::times(d, v))))
     }
@@ -342,12 +360,16 @@ pub(crate) fn binary<K: Binary>(a: &Tensor, b: &Tensor) -> Result<Tensor> {
         }
         return bind1(&OpRef::Static(BinaryOp::<K>::OP), &[a, b]);
     };
-    if is_simple(x.shape(), y.shape()) {
-        let shape = if x.rank() == 0 { y.shape() } else { x.shape() };
-        return Ok(widened_elementwise([x, y], shape, |[x, y], shape| K::kernel(x, y, shape))?.into());
-    }
-    let shape = broadcast_shape(K::NAME, a, b)?;
-    Ok(widened_elementwise([x, y], &shape, |[x, y], shape| K::kernel(x, y, shape))?.into())
+    let joint;
+    let shape = if !is_simple(x.shape(), y.shape()) {
+        joint = broadcast_shape(K::NAME, a, b)?;
+        &joint[..]
+    } else if x.rank() == 0 {
+        y.shape()
+    } else {
+        x.shape()
+    };
+    Ok(widened_elementwise([x, y], shape, |[x, y], shape| K::kernel(x, y, shape))?.into())
 }
 
 /// True for equal shapes, and where one is that of a number: the result has the shape of the other operand.
@@ -399,14 +421,24 @@ impl<K: Binary> Op for BinaryOp<K> {
         let Some(g) = grads[0].as_tensor() else { return Ok(smallvec![Cotangent::zero(), Cotangent::zero()]) };
         let needs = (needs[0], needs[1] && K::VARIES_RIGHT);
         let values = Self::operands(saved, needs);
+        let Reads { lhs, rhs, output } = K::reads(needs);
+        let holomorphic = lhs || rhs || output;
         let shapes = Self::shapes(saved);
         let fit = |t: Tensor, k: usize| match shapes {
             Some(shapes) => t.sum_to(&shapes[k]),
             None => Ok(t),
         };
         let mut out = Cotangents::new();
-        out.push(if needs.0 { fit(K::left(g, values)?, 0)?.into() } else { Cotangent::zero() });
-        out.push(if needs.1 { fit(K::right(g, values)?, 1)?.into() } else { Cotangent::zero() });
+        out.push(if needs.0 {
+            fit(adjoint(holomorphic, g, |g| K::left(g, values))?, 0)?.into()
+        } else {
+            Cotangent::zero()
+        });
+        out.push(if needs.1 {
+            fit(adjoint(holomorphic, g, |g| K::right(g, values))?, 1)?.into()
+        } else {
+            Cotangent::zero()
+        });
         Ok(out)
     }
 
@@ -447,11 +479,14 @@ pub(crate) trait Linear: Clone + fmt::Debug + Send + Sync + 'static {
     const NAME: &'static str;
     /// False if the kernel only moves elements, whatever their dtype.
     const COMPUTES: bool = true;
+    /// False if a complex array is not to be treated as two real ones.
+    const BY_PARTS: bool = true;
 
     /// Computes the result.
     fn kernel(&self, x: &Array) -> Result<Array>;
 
-    /// The transpose: takes a cotangent of the result to one of the input, whose shape is given.
+    /// The transpose: takes a cotangent of the result to one of the input, whose shape is given. Of a function of complex
+    /// numbers, the conjugate transpose.
     fn transpose(&self, g: &Tensor, input: &[usize]) -> Result<Tensor>;
 
     /// The same function for `size` lanes, which lie along dimension 0 of input and result.
@@ -477,7 +512,11 @@ pub(crate) fn linear<K: Linear>(op: K, x: &Tensor) -> Result<Tensor> {
 
 #[inline]
 fn run_linear<K: Linear>(op: &K, x: &Array) -> Result<Array> {
-    if K::COMPUTES { widened([x], |[x]| op.kernel(x)) } else { op.kernel(x) }
+    match K::COMPUTES {
+        true if K::BY_PARTS && x.dtype().is_complex() => complex::by_parts([x], |[x]| op.kernel(x)),
+        true => widened([x], |[x]| op.kernel(x)),
+        false => op.kernel(x),
+    }
 }
 
 impl<K: Linear> Op for LinearOp<K> {

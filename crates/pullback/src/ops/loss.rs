@@ -40,7 +40,7 @@ pub enum Reduction {
 }
 
 impl Reduction {
-    pub(super) fn of(self, losses: &Tensor) -> Result<Tensor> {
+    pub(in crate::ops) fn of(self, losses: &Tensor) -> Result<Tensor> {
         match self {
             Reduction::None => Ok(losses.clone()),
             Reduction::Mean => losses.mean(),
@@ -372,7 +372,7 @@ impl Discrete for Classes {
 }
 
 /// The reference of a reduction.
-pub(super) fn naive_reduction(losses: Naive, reduction: Reduction) -> Vec<Naive> {
+pub(in crate::ops) fn naive_reduction(losses: Naive, reduction: Reduction) -> Vec<Naive> {
     let sum: f64 = losses.data.iter().sum();
     let total = |v: f64| Naive { shape: vec![], data: vec![v] };
     vec![match reduction {

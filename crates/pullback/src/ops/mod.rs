@@ -6,21 +6,28 @@ mod bins;
 mod cast;
 mod choose;
 mod compare;
+mod complex;
 mod diag;
 mod discrete;
 mod extremes;
 pub(crate) mod family;
+#[cfg(feature = "fft")]
+pub mod fft;
 mod fill;
+mod grid;
 mod index;
 mod join;
+mod linalg;
 mod loss;
 mod matmul;
 mod median;
 mod modulo;
 mod moments;
 mod nan;
+pub mod nn;
 mod norm;
 mod pairwise;
+mod part_scatter;
 mod power;
 mod prod;
 mod quantile;
@@ -36,11 +43,18 @@ mod sort;
 pub(crate) mod structural;
 pub mod table;
 mod unary;
+mod unique;
 
+pub use complex::{complex, polar};
+pub use grid::{GridOrder, block_diag, broadcast_tensors, cartesian_prod, meshgrid};
+pub use index::reduce::Reduce;
 pub use join::{cat, stack};
+pub use linalg::norms::MatrixNorm;
+pub use linalg::power::multi_dot;
 pub use loss::Reduction;
 pub use matmul::einsum;
 pub use quantile::Interpolation;
+pub use shape::pad::PadMode;
 
 /// The tables of the families.
 static FAMILIES: &[&[table::OpInfo]] = &[
@@ -50,20 +64,52 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     choose::OPS,
     compare::LOGIC,
     compare::OPS,
+    complex::OPS,
     diag::OPS,
     extremes::OPS,
+    #[cfg(feature = "fft")]
+    fft::OPS,
     fill::OPS,
+    grid::OPS,
     index::elements::OPS,
+    index::flat::OPS,
+    index::masks::OPS,
+    index::reduce::OPS,
     index::slices::OPS,
     join::OPS,
+    linalg::cholesky::OPS,
+    linalg::triangular::OPS,
+    linalg::lu::OPS,
+    linalg::solve::OPS,
+    linalg::det::OPS,
+    #[cfg(feature = "linalg")]
+    linalg::eig::OPS,
+    linalg::eigh::OPS,
+    linalg::norms::OPS,
+    linalg::power::OPS,
+    linalg::product::OPS,
+    linalg::qr::OPS,
+    linalg::svd::OPS,
     loss::OPS,
     matmul::OPS,
+    matmul::tensordot::OPS,
     median::OPS,
     modulo::OPS,
     moments::OPS,
     nan::OPS,
+    nn::activations::OPS,
+    nn::attention::OPS,
+    nn::conv::OPS,
+    nn::embedding::OPS,
+    nn::fold::OPS,
+    nn::interpolate::OPS,
+    nn::losses::OPS,
+    nn::norms::OPS,
+    nn::pool::OPS,
+    nn::shuffle::OPS,
     norm::OPS,
     pairwise::OPS,
+    part_scatter::OPS,
     power::OPS,
     prod::OPS,
     quantile::OPS,
@@ -72,11 +118,13 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     regression::OPS,
     running::OPS,
     scan::OPS,
+    shape::pad::OPS,
     shape::reorder::OPS,
     shape::repeat::OPS,
     shape::reshape::OPS,
     shape::slice::OPS,
     shape::split::OPS,
+    shape::unfold::OPS,
     softmax::OPS,
     sort::OPS,
     unary::activation::OPS,
@@ -89,6 +137,7 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     unary::special::OPS,
     unary::special::WITH_PARAMETERS,
     unary::trigonometric::OPS,
+    unique::OPS,
 ];
 
 /// Every operation.

@@ -8,10 +8,10 @@ use crate::array::Array;
 use crate::dtype::{Element, Scalar, dispatch};
 use crate::error::bail;
 use crate::function::OpRef;
-use crate::kernels::map;
 use crate::kernels::math::{self, Float};
+use crate::kernels::{complex, map};
 use crate::tensor::Operand;
-use crate::{DType, ErrorKind, Result, Tensor};
+use crate::{Complex64, DType, ErrorKind, Result, Tensor};
 
 ops! { OPS;
     /// The elements to a whole power.
@@ -20,7 +20,7 @@ ops! { OPS;
     /// The result has the shape of the tensor.
     ///
     /// # Dtypes
-    /// Floats and integers, which stay what they are; integers wrap on overflow. Bools become `i64`.
+    /// Numbers, which stay what they are; integers wrap on overflow. Bools become `i64`.
     ///
     /// # Derivative
     /// `n·x^(n-1)`, exact at 0 to every order. The power 0 is 1 everywhere and its derivative 0.
@@ -36,13 +36,14 @@ ops! { OPS;
     /// ```
     fn powi(&self, n: i32) -> Result<Tensor> = powi { samples: powi_samples, errors: powi_errors, kinks: powi_kinks };
 
-    /// The elements to a power that need not be whole; NaN for negative elements unless it is.
+    /// The elements to a power that need not be whole; NaN for negative elements unless it is. Complex numbers have the
+    /// principal value.
     ///
     /// # Shapes
     /// The result has the shape of the tensor.
     ///
     /// # Dtypes
-    /// Floats; integers and bools become `f32`.
+    /// Floats and complex numbers; integers and bools become `f32`.
     ///
     /// # Derivative
     /// `p·x^(p-1)`, exact at 0 to every order if `p` is whole. The power 0 is 1 everywhere and its derivative 0.
@@ -61,7 +62,7 @@ ops! { OPS;
     /// Both operands broadcast against each other.
     ///
     /// # Dtypes
-    /// Floats and integers, promoted by the table of [`DType`]. Powers of integers by integers are integers, and wrap
+    /// Numbers, promoted by the table of [`DType`]; complex ones have the principal value. Powers of integers by integers are integers, and wrap
     /// on overflow. A tensor of bools to the power of `true` or `false` becomes `i64`.
     ///
     /// # Derivative
@@ -112,6 +113,9 @@ impl UnaryWith for Powi {
     }
     fn kernel(&self, x: &Array) -> Result<Array> {
         let n = self.0;
+        if x.dtype().is_complex() {
+            return Ok(complex::map(x, &|z| math::complex::powi(z, n)));
+        }
         if x.dtype().is_differentiable() {
             return dispatch!(x.dtype(), "powi", float, T => Ok(math::powi::<T>(x, n)));
         }
@@ -164,6 +168,10 @@ impl UnaryWith for Powf {
         OpRef::new(UnaryOp(*self))
     }
     fn kernel(&self, x: &Array) -> Result<Array> {
+        if x.dtype().is_complex() {
+            let p = Complex64 { re: self.0, im: 0.0 };
+            return Ok(complex::map(x, &|z| math::complex::pow(z, p)));
+        }
         dispatch!(x.dtype(), "powf", float, T => {
             let p = T::from_f64(self.0);
             Ok(map::map::<T, T>(x, #[inline(always)] move |x| Float::powf(x, p)))
@@ -198,6 +206,9 @@ impl Binary for Pow {
     // A path instead of a closure would not be inlined into the loop.
     #[allow(clippy::redundant_closure)]
     fn kernel(x: &Array, e: &Array, shape: &[usize]) -> Result<Array> {
+        if x.dtype().is_complex() {
+            return Ok(complex::zip(x, e, shape, math::complex::pow));
+        }
         if x.dtype().is_differentiable() {
             return dispatch!(x.dtype(), "pow", float, T => Ok(map::zip::<T, T, T>(x, e, shape,
                 #[inline(always)] |x, e| Float::powf(x, e))));
@@ -217,18 +228,26 @@ impl Binary for Pow {
     fn left(d: &Tensor, values: Operands<'_>) -> Result<Tensor> {
         let (x, e) = (values.lhs(), values.rhs());
         // Where the exponent is 0 and x^-1 is not finite, another base gives the derivative 0 without a detour by NaN.
-        let x = binary::<NoInverse>(x, e)?.where_(1, x)?;
+        let x = no_inverse(x, e)?.where_(1, x)?;
         mul_owned(d.mul(e)?, binary::<Pow>(&x, &e.sub(1)?)?)
     }
     fn right(d: &Tensor, values: Operands<'_>) -> Result<Tensor> {
         let (x, e) = (values.lhs(), values.rhs());
         // The limit of x^e·log(x) at base 0 is 0: the logarithm of another base gives it, to every order.
-        let x = binary::<NoLog>(x, e)?.where_(1, x)?;
+        let x = no_log(x, e)?.where_(1, x)?;
         mul_owned(x.log()?, d.mul(values.output())?)
     }
 }
 
 /// Whether the exponent is 0 and the base has no finite inverse.
+fn no_inverse(x: &Tensor, e: &Tensor) -> Result<Tensor> {
+    if x.dtype().is_complex() { e.eq(0)?.logical_and(x.eq(0)?) } else { binary::<NoInverse>(x, e) }
+}
+
+fn no_log(x: &Tensor, e: &Tensor) -> Result<Tensor> {
+    if x.dtype().is_complex() { e.real()?.ge(0)?.logical_and(x.eq(0)?) } else { binary::<NoLog>(x, e) }
+}
+
 struct NoInverse;
 
 impl Binary for NoInverse {

@@ -5,6 +5,8 @@ use std::fmt;
 use smallvec::{SmallVec, smallvec};
 
 use super::family::{Linear, linear};
+use super::index::advanced::{Picks, explain};
+use super::index::{advanced_samples as picks, check_number};
 use super::shape::broadcast_to;
 use super::table::{ErrorSample, Naive, Sample, ops, sample_tensor};
 use crate::array::{Array, Cut};
@@ -18,17 +20,22 @@ use crate::tensor::{Indices, Operand, Part};
 use crate::{Ellipsis, ErrorKind, NewAxis, Result, Tensor, s};
 
 ops! { OPS;
-    /// The part of the tensor that an index selects, as a view.
+    /// The part of the tensor that an index selects: a view, unless the index has lists or tensors of positions.
     ///
     /// # Shapes
     /// See [`Indices`] for what an index may be. Integers drop their dimension, ranges keep it, dimensions without an
-    /// item are taken whole.
+    /// item are taken whole; where the dims of tensors go is said there.
+    ///
+    /// # Dtypes
+    /// All; tensors in the index are `i64`, `i32` or bool.
     ///
     /// # Derivative
-    /// The cotangent at the selected places, zero elsewhere.
+    /// The cotangent at the selected places, added up where one is selected several times, zero elsewhere.
     ///
     /// # Errors
-    /// `Dim` if there are more items than dimensions; `Index` if a position is out of range; `Value` for a step of 0.
+    /// `Dim` if there are more items than dimensions; `Index` if a position is out of range; `Value` for a step of 0;
+    /// `Shape` if tensors in the index do not broadcast, or a mask has another shape than the dims that it speaks of;
+    /// `Dtype` for a tensor in the index that is neither; `ConcreteValueNeeded` for a mask that is batched or captured.
     ///
     /// # Example
     /// ```
@@ -43,7 +50,8 @@ ops! { OPS;
 
     /// The tensor with the part that an index selects replaced by `value`.
     ///
-    /// [`set_`](Tensor::set_) does the same to a handle and reuses its memory.
+    /// [`set_`](Tensor::set_) does the same to a handle and reuses its memory. Of several values for one position of a
+    /// tensor in the index, the last one in row-major order stays.
     ///
     /// # Shapes
     /// `value` broadcasts to the shape of the part; see [`Indices`]. The result has the shape of the tensor.
@@ -53,7 +61,7 @@ ops! { OPS;
     ///
     /// # Derivative
     /// With respect to the tensor, the cotangent with zeros in the part; with respect to `value`, the cotangent of the
-    /// part.
+    /// part, and zero for values that were overwritten.
     ///
     /// # Errors
     /// As [`i`](Tensor::i); `Shape` if `value` does not broadcast to the part; `Dtype` for a float into a tensor of
@@ -70,6 +78,36 @@ ops! { OPS;
     /// ```
     fn index_set(&self, index: impl Indices, value: impl Operand) -> Result<Tensor> = write
         { samples: write_samples, errors: write_errors };
+
+    /// The tensor with `values` in the part that an index selects, or added to it if `accumulate`: then several values
+    /// for one position add up, in row-major order.
+    ///
+    /// Without `accumulate` this is [`index_set`](Tensor::index_set).
+    ///
+    /// # Shapes
+    /// As those of [`index_set`](Tensor::index_set).
+    ///
+    /// # Dtypes
+    /// All; numbers to accumulate. `values` are converted to the dtype of the tensor, whose category must not be lower.
+    ///
+    /// # Derivative
+    /// Accumulating, the cotangent for the tensor, and that of the part for `values`; else that of
+    /// [`index_set`](Tensor::index_set).
+    ///
+    /// # Errors
+    /// As those of [`index_set`](Tensor::index_set); `Dtype` to accumulate bools.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::{DType, Tensor};
+    /// let x = Tensor::zeros(&[3], DType::I32)?;
+    /// let (places, values) = (Tensor::from([1i64, 1, -1]), Tensor::from([5, 7, 9]));
+    /// assert_eq!(x.index_put(&places, &values, true)?.to_vec::<i32>()?, [0, 12, 9]);
+    /// assert_eq!(x.index_put(&places, &values, false)?.to_vec::<i32>()?, [0, 7, 9]);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    fn index_put(&self, index: impl Indices, values: impl Operand, accumulate: bool) -> Result<Tensor> = put
+        { samples: put_samples, errors: put_errors };
 }
 
 type Cuts = SmallVec<[Cut; 4]>;
@@ -132,6 +170,15 @@ fn read_cuts(x: &Tensor, cuts: &Cuts) -> Result<Tensor> {
 
 fn read(x: &Tensor, index: impl Indices) -> Result<Tensor> {
     let part = Part::of("i", x, index.items())?;
+    if part.picks.is_empty() {
+        return read_part(x, &part);
+    }
+    let picks = Picks::of("i", x, &part)?;
+    picks.read(&read_part(x, &part)?).map_err(|e| explain("i", x, &part, e))
+}
+
+/// The part of `x` before picks are made.
+fn read_part(x: &Tensor, part: &Part) -> Result<Tensor> {
     read_cuts(x, &part.cuts)?.reshape_to(&part.shape)
 }
 
@@ -195,13 +242,18 @@ impl Op for Replace {
 /// Checks `value` against the part of `x` that it shall replace, and gives it the dtype of `x` and the shape of the
 /// part.
 pub(crate) fn fit_value(op: &str, x: &Tensor, part: &Part, value: &Tensor) -> Result<Tensor> {
+    fit_shape(op, x, &part.shape, value)?.reshape_to(&part.kept())
+}
+
+/// [`fit_value`] for a part of this shape.
+fn fit_shape(op: &str, x: &Tensor, part: &[usize], value: &Tensor) -> Result<Tensor> {
     if !value.dtype().fits_in(x.dtype()) {
         bail!(Dtype, "{op}: expected a value that can be stored in {}, got {}", x.ty(), value.ty(); help = "convert one \
             of them with `to_dtype`");
     }
     let value = value.to_dtype(x.dtype())?;
-    if !crate::shape::broadcasts_to(value.shape(), &part.shape) {
-        let place = crate::TensorType::new(x.dtype(), &part.shape);
+    if !crate::shape::broadcasts_to(value.shape(), part) {
+        let place = crate::TensorType::new(x.dtype(), part);
         bail!(
             Shape,
             "{op}: expected a value that broadcasts to the selected part, {place} of {}, got {}",
@@ -209,13 +261,42 @@ pub(crate) fn fit_value(op: &str, x: &Tensor, part: &Part, value: &Tensor) -> Re
             value.ty()
         );
     }
-    broadcast_to(&value, &part.shape)?.reshape_to(&part.kept())
+    broadcast_to(&value, part)
 }
 
 fn write(x: &Tensor, index: impl Indices, value: impl Operand) -> Result<Tensor> {
-    let part = Part::of("index_set", x, index.items())?;
-    value
-        .with_operand("index_set", x.dtype(), |value| replace(x, &fit_value("index_set", x, &part, value)?, &part.cuts))
+    put_at("index_set", x, index, value, false)
+}
+
+fn put(x: &Tensor, index: impl Indices, value: impl Operand, accumulate: bool) -> Result<Tensor> {
+    if accumulate {
+        check_number("index_put", x)?;
+    }
+    put_at("index_put", x, index, value, accumulate)
+}
+
+fn put_at(op: &'static str, x: &Tensor, index: impl Indices, value: impl Operand, accumulate: bool) -> Result<Tensor> {
+    let part = Part::of(op, x, index.items())?;
+    value.with_operand(op, x.dtype(), |value| put_part(op, x, &part, value, accumulate))
+}
+
+/// `x` with `value` in a part of it, or added to the part.
+pub(crate) fn put_part(op: &'static str, x: &Tensor, part: &Part, value: &Tensor, accumulate: bool) -> Result<Tensor> {
+    if !part.picks.is_empty() {
+        let picks = Picks::of(op, x, part)?;
+        let old = read_part(x, part)?;
+        let value = fit_shape(op, x, &picks.shape_of(&old), value)?;
+        let new = picks.put(op, &old, &value, accumulate).map_err(|e| explain(op, x, part, e))?;
+        if part.cuts.iter().zip(x.shape()).all(|(c, &n)| c.is_all(n)) {
+            return new.reshape_to(x.shape());
+        }
+        return replace(x, &new.reshape_to(&part.kept())?, &part.cuts);
+    }
+    let value = fit_value(op, x, part, value)?;
+    if accumulate {
+        return replace(x, &read_cuts(x, &part.cuts)?.add(&value)?, &part.cuts);
+    }
+    replace(x, &value, &part.cuts)
 }
 
 /// An index, and which index of the tensor each index of the part stands for.
@@ -274,6 +355,7 @@ fn read_samples() -> Vec<Sample> {
         Sample::one("empty", [sample_tensor(&[0, 3], -1.0, 1.0, 1)], |x| x[0].i((s(None, None, -1), 1)))
             .reference(|_| vec![Naive { shape: vec![0], data: vec![] }]),
     );
+    samples.extend(picks::read_samples());
     samples
 }
 
@@ -306,6 +388,22 @@ fn write_samples() -> Vec<Sample> {
         place: |i| vec![2 * i[0], i[1], i[2]],
     };
     samples.push(with_value(number, &[]));
+    samples.extend(picks::write_samples(|x, items, value| x.index_set(items, value), |_, new| new));
+    samples
+}
+
+fn put_samples() -> Vec<Sample> {
+    let mut samples = picks::write_samples(|x, items, values| x.index_put(items, values, true), |old, new| old + new);
+    let inputs = [sample_tensor(&[3, 2], -1.0, 1.0, 1), sample_tensor(&[2], -1.0, 1.0, 2)];
+    samples.push(
+        Sample::one("range", inputs, |x| x[0].index_put(1.., &x[1], true)).reference(|x| {
+            vec![Naive::from_fn(&[3, 2], |i| x[0].at(i) + if i[0] > 0 { x[1].at(&i[1..]) } else { 0.0 })]
+        }),
+    );
+    for mut sample in picks::write_samples(|x, items, values| x.index_put(items, values, false), |_, new| new) {
+        sample.label += ", replaced";
+        samples.push(sample);
+    }
     samples
 }
 
@@ -319,23 +417,47 @@ fn read_errors() -> Vec<ErrorSample> {
         let x = sample_tensor(&[2, 3], 0.0, 1.0, 1);
         ErrorSample::new(label, kind, message, move || x.i(index.clone()))
     }
-    vec![
+    let mut out = vec![
         case("position", ErrorKind::Index, "index 3 is out of range for dim 1 of f64[2,3], which has size 3", (0, 3)),
         case("negative", ErrorKind::Index, "index -3 is out of range for dim 0 of f64[2,3], which has size 2", -3),
         case("step", ErrorKind::Value, "a step other than 0 for dim 0", s(None, None, 0)),
         case("items", ErrorKind::Dim, "at most 2 items for the dims of f64[2,3], got 3", (0, 0, 0)),
         case("ellipses", ErrorKind::Dim, "at most one `Ellipsis`", (Ellipsis, Ellipsis)),
-    ]
+    ];
+    out.extend(picks::errors(|x, items| x.i(items)));
+    out
 }
 
 fn write_errors() -> Vec<ErrorSample> {
     let x = || sample_tensor(&[2, 3], 0.0, 1.0, 1);
     let (a, b, c) = (x(), x(), Tensor::from([1, 2]));
-    vec![
+    let mut out = vec![
         ErrorSample::new("index", ErrorKind::Index, "index_set: index 2 is out of range", move || a.index_set(2, 0.0)),
         ErrorSample::new("value", ErrorKind::Shape, "the selected part, f64[3] of f64[2,3], got f64[2]", move || {
             b.index_set(0, Tensor::from([1.0, 2.0]))
         }),
         ErrorSample::new("dtype", ErrorKind::Dtype, "can be stored in i32[2], got f32[]", move || c.index_set(0, 1.5)),
-    ]
+    ];
+    out.extend(picks::errors(|x, items| x.index_set(items, 0.0)));
+    out
+}
+
+fn put_errors() -> Vec<ErrorSample> {
+    let (x, b) = (sample_tensor(&[2, 3], 0.0, 1.0, 1), Tensor::from([true, false]));
+    let mut out = vec![
+        ErrorSample::new(
+            "values",
+            ErrorKind::Shape,
+            "index_put: expected a value that broadcasts to the selected part, f64[2,2] of f64[2,3], got f64[3]",
+            move || x.index_put((.., [0, 2]), Tensor::from([1.0, 2.0, 3.0]), true),
+        ),
+        ErrorSample::new(
+            "bools",
+            ErrorKind::Dtype,
+            "index_put: expected a tensor of numbers, got bool[2]",
+            move || b.index_put([0], true, true),
+        ),
+    ];
+    out.extend(picks::errors(|x, items| x.index_put(items, 0.0, true)));
+    out
 }

@@ -53,6 +53,8 @@ impl fmt::Debug for Source {
 pub(super) enum Kind {
     Uniform(DType),
     Normal(DType),
+    Exponential(DType),
+    Bits,
     Integers { low: i64, high: i64, dtype: DType },
     Bernoulli(f64),
     Permutation,
@@ -87,7 +89,7 @@ impl fmt::Debug for Draw {
         match self.kind {
             Kind::Integers { low, high, .. } => parts.field("low", &low).field("high", &high),
             Kind::Bernoulli(p) => parts.field("p", &p),
-            Kind::Uniform(_) | Kind::Normal(_) | Kind::Permutation => &mut parts,
+            _ => &mut parts,
         };
         parts.field("from", &self.source).finish()
     }
@@ -166,6 +168,8 @@ impl Draw {
         let array = match self.kind {
             Kind::Uniform(dtype) => kernel::uniform(shape, runs, dtype, key, stream)?,
             Kind::Normal(dtype) => kernel::normal(shape, runs, dtype, key, stream)?,
+            Kind::Exponential(dtype) => kernel::exponential(shape, runs, dtype, key, stream)?,
+            Kind::Bits => kernel::bits(shape, runs, key, stream),
             Kind::Integers { low, high, dtype } => kernel::integers(shape, runs, low, high, dtype, key, stream)?,
             Kind::Bernoulli(p) => kernel::bernoulli(shape, runs, p, key, stream),
             Kind::Permutation => kernel::permutations(shape, runs, key, stream),

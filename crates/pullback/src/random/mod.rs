@@ -49,14 +49,21 @@
 //! [`capture`](crate::capture) writes a draw down as an operation. Each call of the graph repeats it: from a key with the same
 //! numbers, from a generator with the next ones.
 //!
-//! Draws have no derivative with respect to anything; scale and shift them to make that of a parameter
-//! (`mean + std * key.normal(…)`).
+//! # Derivatives
+//!
+//! Numbers of a fixed distribution have no derivative with respect to anything; scale and shift them to make that of a
+//! parameter (`mean + std * key.normal(…)`). Distributions that take real parameters are differentiated by these, with the
+//! randomness held fixed, and those of whole numbers are not.
 //!
 //! # Source
 //! Philox4x32-10: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011. Splitting keys
 //! follows JAX.
 
+mod continuous;
+mod discrete;
 mod draw;
+mod gamma;
+mod parameters;
 
 use std::cell::Cell;
 use std::sync::atomic::AtomicU64;
@@ -199,13 +206,13 @@ impl From<Key> for Generator {
 /// numbers come from the function of the same name below.
 macro_rules! draws {
     ($($(#[doc = $doc:literal])* fn $name:ident($($arg:ident: $ty:ty),*);)*) => {
-        impl Key { $(
+        impl $crate::random::Key { $(
             $(#[doc = $doc])*
             pub fn $name(self, $($arg: $ty),*) -> Result<Tensor> {
                 $name(Source::Key(self), $($arg),*)
             }
         )* }
-        impl Generator { $(
+        impl $crate::random::Generator { $(
             #[doc = concat!("[`Key::", stringify!($name), "`] with the next key.")]
             ///
             /// # Errors
@@ -216,6 +223,7 @@ macro_rules! draws {
         )* }
     };
 }
+use draws;
 
 draws! {
     /// Numbers uniform in [0, 1): multiples of 2⁻¹¹ for `f16`, of 2⁻⁸ for `bf16`, of 2⁻²⁴ for `f32`, of
@@ -274,19 +282,6 @@ draws! {
     /// ```
     fn randint(low: i64, high: i64, shape: &[usize], dtype: DType);
 
-    /// Bools that are true with probability `p`, to the nearest multiple of 2⁻³².
-    ///
-    /// # Errors
-    /// `Value` unless `p` lies in [0, 1]; `Randomness` under a `vmap` that forbids it; `Shape` if the size overflows.
-    ///
-    /// # Example
-    /// ```
-    /// use pullback::random::Key;
-    /// assert_eq!(Key::new(1).bernoulli(1.0, &[2])?.to_vec::<bool>()?, [true, true]);
-    /// # Ok::<(), pullback::Error>(())
-    /// ```
-    fn bernoulli(p: f64, shape: &[usize]);
-
     /// The numbers `0..n` in random order, as `i64`; every order is equally likely.
     ///
     /// # Errors
@@ -325,6 +320,86 @@ draws! {
     /// # Source
     /// Srivastava et al., "Dropout: a simple way to prevent neural networks from overfitting", 2014.
     fn dropout(x: &Tensor, p: f64);
+
+    /// [`dropout`](Key::dropout) of whole channels of sequences: each sequence `[length]` of `x` is set to zero with probability `p`, the
+    /// others are divided by `1 - p`.
+    ///
+    /// # Shapes
+    /// `[.., length]` to the same.
+    ///
+    /// # Dtypes
+    /// Floats.
+    ///
+    /// # Derivative
+    /// The same elements of the cotangent, divided by `1 - p`.
+    ///
+    /// # Errors
+    /// As for `dropout`, and `Shape` if there are too few dimensions.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::{DType, Tensor, random::Key};
+    /// let y = Key::new(1).dropout1d(&Tensor::ones(&[8, 2], DType::F64)?, 0.5)?.to_vec::<f64>()?;
+    /// assert!(y.chunks(2).all(|y| y == [0.0, 0.0] || y == [2.0, 2.0]));
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    ///
+    /// # Source
+    /// Tompson et al., "Efficient object localization using convolutional networks", 2015.
+    fn dropout1d(x: &Tensor, p: f64);
+
+    /// [`dropout1d`](Key::dropout1d) of whole channels of images `[height, width]`.
+    ///
+    /// # Errors
+    /// As for `dropout1d`.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::{DType, Tensor, random::Key};
+    /// let y = Key::new(1).dropout2d(&Tensor::ones(&[8, 1, 2], DType::F64)?, 0.5)?.to_vec::<f64>()?;
+    /// assert!(y.chunks(2).all(|y| y == [0.0, 0.0] || y == [2.0, 2.0]));
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    fn dropout2d(x: &Tensor, p: f64);
+
+    /// [`dropout1d`](Key::dropout1d) of whole channels of volumes `[depth, height, width]`.
+    ///
+    /// # Errors
+    /// As for `dropout1d`.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::{DType, Tensor, random::Key};
+    /// let y = Key::new(1).dropout3d(&Tensor::ones(&[8, 1, 2, 1], DType::F64)?, 0.5)?.to_vec::<f64>()?;
+    /// assert!(y.chunks(2).all(|y| y == [0.0, 0.0] || y == [2.0, 2.0]));
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    fn dropout3d(x: &Tensor, p: f64);
+
+    /// Dropout that keeps mean 0 and variance 1, for networks with [`selu`](Tensor::selu): each element is replaced, with probability
+    /// `p`, by the value of `selu` at minus infinity, and all are scaled and shifted.
+    ///
+    /// # Dtypes
+    /// Floats.
+    ///
+    /// # Derivative
+    /// The elements of the cotangent that were kept, scaled.
+    ///
+    /// # Errors
+    /// As for `dropout`.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::{DType, random::Key};
+    /// let y = Key::new(2).alpha_dropout(&Key::new(1).normal(&[20_000], DType::F64)?, 0.3)?;
+    /// assert!(y.mean()?.item::<f64>()?.abs() < 0.05);
+    /// assert!((y.std()?.item::<f64>()? - 1.0).abs() < 0.05);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    ///
+    /// # Source
+    /// Klambauer et al., "Self-normalizing neural networks", 2017.
+    fn alpha_dropout(x: &Tensor, p: f64);
 }
 
 fn draw(op: &'static str, kind: Kind, shape: &[usize], source: Source) -> Result<Tensor> {
@@ -373,25 +448,54 @@ fn check_probability(op: &str, p: f64) -> Result<()> {
     Ok(())
 }
 
-fn bernoulli(from: Source, p: f64, shape: &[usize]) -> Result<Tensor> {
-    check_probability("bernoulli", p)?;
-    draw("bernoulli", Kind::Bernoulli(p), shape, from)
-}
-
 fn permutation(from: Source, n: usize) -> Result<Tensor> {
     draw("permutation", Kind::Permutation, &[n], from)
 }
 
 fn dropout(from: Source, x: &Tensor, p: f64) -> Result<Tensor> {
-    check_probability("dropout", p)?;
-    let dtype = x.dtype();
-    if !dtype.is_float() {
-        bail!(Dtype, "dropout: expected floats, got {}", x.ty(); help = "convert with `to_dtype`");
+    drop_parts("dropout", from, x, p, 0)
+}
+fn dropout1d(from: Source, x: &Tensor, p: f64) -> Result<Tensor> {
+    drop_parts("dropout1d", from, x, p, 1)
+}
+fn dropout2d(from: Source, x: &Tensor, p: f64) -> Result<Tensor> {
+    drop_parts("dropout2d", from, x, p, 2)
+}
+fn dropout3d(from: Source, x: &Tensor, p: f64) -> Result<Tensor> {
+    drop_parts("dropout3d", from, x, p, 3)
+}
+
+/// Which parts of `x` are kept: those whose last `whole` dimensions stay together.
+fn kept(op: &'static str, from: Source, x: &Tensor, p: f64, whole: usize) -> Result<Tensor> {
+    check_probability(op, p)?;
+    if !x.dtype().is_float() {
+        bail!(Dtype, "{op}: expected floats, got {}", x.ty(); help = "convert with `to_dtype`");
     }
-    let kept = draw("dropout", Kind::Bernoulli(1.0 - p), x.shape(), from)?;
+    if x.rank() < whole {
+        bail!(Shape, "{op}: expected at least {whole} dimensions, got {}", x.ty());
+    }
+    let mut shape = crate::Shape::from_slice(x.shape());
+    let lead = shape.len() - whole;
+    shape[lead..].fill(1);
+    draw(op, Kind::Bernoulli(1.0 - p), &shape, from)
+}
+
+fn drop_parts(op: &'static str, from: Source, x: &Tensor, p: f64, whole: usize) -> Result<Tensor> {
+    let kept = kept(op, from, x, p, whole)?;
     if p == 1.0 {
         // The scale has no value; every element is dropped.
         return kept.where_(x, 0.0);
     }
     kept.where_(&x.mul(1.0 / (1.0 - p))?, 0.0)
+}
+
+fn alpha_dropout(from: Source, x: &Tensor, p: f64) -> Result<Tensor> {
+    // Minus the product of the two constants of `selu`: its value at minus infinity.
+    const LOWEST: f64 = -1.758_099_340_847_376_6;
+    let kept = kept("alpha_dropout", from, x, p, 0)?;
+    if p == 1.0 {
+        return kept.where_(x, 0.0);
+    }
+    let scale = 1.0 / ((1.0 - p) * (1.0 + p * LOWEST * LOWEST)).sqrt();
+    kept.where_(x, LOWEST)?.mul(scale)?.add(-scale * LOWEST * p)
 }

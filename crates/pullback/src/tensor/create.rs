@@ -1,5 +1,7 @@
 //! Making tensors: from Rust values, constant, and evenly spaced.
 
+use std::ops::Range;
+
 use super::Tensor;
 use crate::array::Array;
 use crate::dtype::{Element, Scalar};
@@ -91,6 +93,46 @@ impl Tensor {
     pub fn eye_m(n: usize, m: usize, dtype: DType) -> Result<Tensor> {
         checked_numel("eye", &[n, m])?;
         Ok(cast::eye(n, m, 0, dtype).into())
+    }
+
+    /// The positions of the lower triangle of an `n × m` matrix, row by row: those whose column minus row is at most
+    /// `offset`.
+    ///
+    /// # Shapes
+    /// `[2,count]`, of dtype `i64`: the rows, and the columns.
+    ///
+    /// # Errors
+    /// `Shape` if there are too many.
+    ///
+    /// ```
+    /// use pullback::Tensor;
+    /// let places = Tensor::tril_indices(2, 2, 0)?;
+    /// assert_eq!(places.to_vec::<i64>()?, [0, 1, 1, 0, 0, 1]);
+    /// let x = Tensor::from([[1, 2], [3, 4]]);
+    /// assert_eq!(x.i((places.i(0)?, places.i(1)?))?.to_vec::<i32>()?, [1, 3, 4]);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    pub fn tril_indices(n: usize, m: usize, offset: isize) -> Result<Tensor> {
+        // How many columns of a row are at most that far from the diagonal.
+        triangle_indices("tril_indices", n, m, |row| 0..below(row, offset, m, true))
+    }
+
+    /// The positions of the upper triangle of an `n × m` matrix, row by row: those whose column minus row is at least
+    /// `offset`.
+    ///
+    /// # Shapes
+    /// `[2,count]`, of dtype `i64`: the rows, and the columns.
+    ///
+    /// # Errors
+    /// `Shape` if there are too many.
+    ///
+    /// ```
+    /// use pullback::Tensor;
+    /// assert_eq!(Tensor::triu_indices(2, 2, 0)?.to_vec::<i64>()?, [0, 0, 1, 0, 1, 1]);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    pub fn triu_indices(n: usize, m: usize, offset: isize) -> Result<Tensor> {
+        triangle_indices("triu_indices", n, m, |row| below(row, offset, m, false)..m)
     }
 
     /// The numbers from `start` (included) to `end` (excluded) in steps of `step`.
@@ -237,6 +279,23 @@ impl Tensor {
     pub fn full_like(&self, value: impl Into<Scalar>) -> Result<Tensor> {
         Tensor::full(self.shape(), value, self.dtype())
     }
+}
+
+/// How many of `m` columns have a column minus row below `offset`, or at most `offset` if `included`.
+fn below(row: usize, offset: isize, m: usize, included: bool) -> usize {
+    let end = row as i128 + offset as i128 + i128::from(included);
+    end.clamp(0, m as i128) as usize
+}
+
+/// The positions in these columns of every row.
+fn triangle_indices(op: &str, n: usize, m: usize, columns: impl Fn(usize) -> Range<usize>) -> Result<Tensor> {
+    // A matrix that can be held has no more positions than memory for them.
+    checked_numel(op, &[2, n, m])?;
+    let count: usize = (0..n).map(|row| columns(row).len()).sum();
+    let mut places = Vec::with_capacity(2 * count);
+    places.extend((0..n).flat_map(|row| columns(row).map(move |_| row as i64)));
+    places.extend((0..n).flat_map(|row| columns(row).map(|column| column as i64)));
+    Tensor::from_slice(&places, &[2, count])
 }
 
 /// An error for a complex number.

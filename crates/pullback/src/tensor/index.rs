@@ -8,9 +8,10 @@ use smallvec::{SmallVec, smallvec};
 use super::Tensor;
 use crate::array::Cut;
 use crate::shape::Shape;
-use crate::{Result, error::bail};
+use crate::{DType, Result, error::bail};
 
-/// One item of an index. You rarely name it: integers, ranges, [`s`], [`Ellipsis`] and [`NewAxis`] turn into it.
+/// One item of an index. You rarely name it: integers, ranges, [`s`], [`Ellipsis`], [`NewAxis`], lists of integers and
+/// tensors turn into it.
 ///
 /// It is useful to build an index whose length is only known at run time: a `Vec<IndexItem>` is an index.
 ///
@@ -39,6 +40,8 @@ pub enum IndexItem {
     Ellipsis,
     /// A new dimension of size 1.
     NewAxis,
+    /// The positions that a tensor of integers lists, or at which a tensor of bools is true.
+    Tensor(Tensor),
 }
 
 /// In an index: all dimensions that no other item speaks of.
@@ -167,8 +170,50 @@ impl From<NewAxis> for IndexItem {
     }
 }
 
-/// What selects a part of a tensor in [`i`](Tensor::i), [`index_set`](Tensor::index_set) and [`set_`](Tensor::set_):
-/// one item, or a tuple of items, which speak of the dimensions in order.
+impl From<&Tensor> for IndexItem {
+    fn from(index: &Tensor) -> IndexItem {
+        IndexItem::Tensor(index.clone())
+    }
+}
+
+impl From<Tensor> for IndexItem {
+    fn from(index: Tensor) -> IndexItem {
+        IndexItem::Tensor(index)
+    }
+}
+
+/// The vector of these positions.
+fn listed(places: impl Iterator<Item = Option<isize>>) -> IndexItem {
+    let places: Vec<i64> = places.map(|place| place.unwrap_or_default() as i64).collect();
+    IndexItem::Tensor(Tensor::from(places))
+}
+
+impl<I: IndexBound, const N: usize> From<[I; N]> for IndexItem {
+    fn from(places: [I; N]) -> IndexItem {
+        listed(places.into_iter().map(I::bound))
+    }
+}
+
+impl<I: IndexBound> From<Vec<I>> for IndexItem {
+    fn from(places: Vec<I>) -> IndexItem {
+        listed(places.into_iter().map(I::bound))
+    }
+}
+
+impl<I: IndexBound + Copy> From<&[I]> for IndexItem {
+    fn from(places: &[I]) -> IndexItem {
+        listed(places.iter().map(|place| place.bound()))
+    }
+}
+
+impl<I: IndexBound + Copy> From<&Vec<I>> for IndexItem {
+    fn from(places: &Vec<I>) -> IndexItem {
+        places[..].into()
+    }
+}
+
+/// What selects a part of a tensor in [`i`](Tensor::i), [`index_set`](Tensor::index_set),
+/// [`index_put`](Tensor::index_put) and [`set_`](Tensor::set_): one item, or a tuple of items, which speak of the dimensions in order.
 ///
 /// | item | NumPy | takes |
 /// |---|---|---|
@@ -178,14 +223,39 @@ impl From<NewAxis> for IndexItem {
 /// | [`s(1, None, 2)`](s) | `1::2` | positions in steps; negative steps go backwards |
 /// | [`Ellipsis`] | `...` | all dimensions that no other item speaks of |
 /// | [`NewAxis`] | `None` | no dimension; one of size 1 is put in |
+/// | `[0, 2, 2]`, a `Vec`, a slice | `[0, 2, 2]` | these positions of one dimension |
+/// | `&index`, a tensor of `i64` or `i32` | `index` | its positions of one dimension, whose place its dims take |
+/// | `&mask`, a tensor of bools | `mask` | the places where it is true, of as many dimensions as it has |
 ///
 /// Dimensions behind the last item are taken whole. `..` always stands for one dimension; [`Ellipsis`] for as many as
 /// are left. A position must lie inside of its dimension; the bounds of a range need not: as in NumPy and in
-/// [`slice`](Tensor::slice), bounds beyond an end mean that end, and a range that ends before it starts is empty. A `Vec` or array of [`IndexItem`]s is an index whose length is known at run time.
+/// [`slice`](Tensor::slice), bounds beyond an end mean that end, and a range that ends before it starts is empty. A `Vec`
+/// or array of [`IndexItem`]s is an index whose length is known at run time.
+///
+/// Positions in a list or tensor must lie inside of their dimension, too. Several of them broadcast against each other
+/// and are read together: the result has their common dims once, in the place of the first one if they stand next to
+/// each other, and in front if a range, [`Ellipsis`] or [`NewAxis`] stands between them. Single positions are taken
+/// first and separate nothing. All of this is as in PyTorch.
+///
+/// ```
+/// use pullback::{NewAxis, Tensor};
+/// let x = Tensor::arange(0, 12, 1, pullback::DType::I64)?.reshape(&[3, 4])?;
+/// let (rows, columns) = (Tensor::from([2i64, 0]), Tensor::from([1i64, -1]));
+/// assert_eq!(x.i((&rows, &columns))?.to_vec::<i64>()?, [9, 3]);
+/// assert_eq!(x.i((&rows.i((.., NewAxis))?, &columns))?.to_vec::<i64>()?, [9, 11, 1, 3]);
+/// assert_eq!(x.i((.., [0, 0]))?.shape(), [3, 2]);
+/// assert_eq!(x.i(x.gt(8)?)?.to_vec::<i64>()?, [9, 10, 11]);
+/// # Ok::<(), pullback::Error>(())
+/// ```
+///
+/// A mask makes a result whose size depends on its contents. It can be read by `grad` and its relatives, but not where
+/// the lanes of a [`vmap`](crate::vmap) have masks of their own, nor where [`capture`](crate::capture) writes the mask
+/// down: [`where_`](Tensor::where_) and [`masked_fill`](Tensor::masked_fill) keep the shape.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an index of a tensor",
     label = "not an index",
-    note = "an index is an integer, a range, `s(start, end, step)`, `Ellipsis`, `NewAxis`, or a tuple of these"
+    note = "an index is an integer, a range, `s(start, end, step)`, `Ellipsis`, `NewAxis`, a list of integers, a tensor, or \
+        a tuple of these"
 )]
 pub trait Indices {
     /// The items in order.
@@ -197,7 +267,7 @@ pub trait Indices {
 #[doc(hidden)]
 pub type IndexItems = SmallVec<[IndexItem; 4]>;
 
-/// Writes that an item alone is an index. Lists of integers are none: they are left for picking several positions.
+/// Writes that an item alone is an index.
 macro_rules! one_item {
     ($([$($bound:tt)*] $t:ty;)*) => { $(
         impl<$($bound)*> Indices for $t {
@@ -212,6 +282,8 @@ one_item! {
     [] RangeFull; [] Ellipsis; [] NewAxis; [] IndexItem;
     [I: IndexBound] Range<I>; [I: IndexBound] RangeFrom<I>; [I: IndexBound] RangeTo<I>;
     [I: IndexBound] RangeInclusive<I>; [I: IndexBound] RangeToInclusive<I>;
+    [] &Tensor; [] Tensor; [I: IndexBound] Vec<I>; [I: IndexBound + Copy] &Vec<I>; [I: IndexBound + Copy] &[I];
+    [I: IndexBound, const N: usize] [I; N];
 }
 
 impl Indices for Vec<IndexItem> {
@@ -251,12 +323,23 @@ tuple_index!(A 0, B 1, C 2, D 3, E 4, F 5);
 tuple_index!(A 0, B 1, C 2, D 3, E 4, F 5, G 6);
 tuple_index!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
 
+/// A tensor in an index.
+pub(crate) struct Pick {
+    pub(crate) index: Tensor,
+    /// The dimension of the tensor that it speaks of, the first one for a mask.
+    pub(crate) of: usize,
+    /// The same dimension of the part.
+    pub(crate) at: usize,
+}
+
 /// The part of a tensor that an index means.
 pub(crate) struct Part {
     /// What is taken of each dimension.
     pub(crate) cuts: SmallVec<[Cut; 4]>,
-    /// The shape of the result.
+    /// The shape of the result; where there are picks, before they are made.
     pub(crate) shape: Shape,
+    /// The tensors, whose dimensions are taken whole here.
+    pub(crate) picks: SmallVec<[Pick; 1]>,
 }
 
 impl Part {
@@ -267,14 +350,24 @@ impl Part {
 
     /// Interprets an index for `x`; `op` names the place in messages.
     pub(crate) fn of(op: &str, x: &Tensor, items: IndexItems) -> Result<Part> {
-        let named = items.iter().filter(|i| matches!(i, IndexItem::At(_) | IndexItem::Range { .. })).count();
+        let mut named = 0;
+        for item in &items {
+            named += match item {
+                IndexItem::At(_) | IndexItem::Range { .. } => 1,
+                IndexItem::Ellipsis | IndexItem::NewAxis => 0,
+                IndexItem::Tensor(index) => picked_dims(op, index)?,
+            };
+        }
         if named > x.rank() {
-            bail!(Dim, "{op}: expected at most {} items for the dims of {}, got {named}", x.rank(), x.ty());
+            let masks =
+                items.iter().any(|i| matches!(i, IndexItem::Tensor(t) if t.rank() != 1 && t.dtype() == DType::Bool));
+            let what = if masks { "dims in items" } else { "items" };
+            bail!(Dim, "{op}: expected at most {} {what} for the dims of {}, got {named}", x.rank(), x.ty());
         }
         if items.iter().filter(|i| matches!(i, IndexItem::Ellipsis)).count() > 1 {
             bail!(Dim, "{op}: expected at most one `Ellipsis`, got several"; help = "write `..` for all of one dim");
         }
-        let mut part = Part { cuts: SmallVec::new(), shape: Shape::new() };
+        let mut part = Part { cuts: SmallVec::new(), shape: Shape::new(), picks: SmallVec::new() };
         let rest = x.rank() - named;
         for item in items {
             let dim = part.cuts.len();
@@ -294,6 +387,11 @@ impl Part {
                 }
                 IndexItem::Ellipsis => part.whole(x, rest),
                 IndexItem::NewAxis => part.shape.push(1),
+                IndexItem::Tensor(index) => {
+                    let (count, at) = (picked_dims(op, &index)?, part.shape.len());
+                    part.whole(x, count);
+                    part.picks.push(Pick { index, of: dim, at });
+                }
             }
         }
         part.whole(x, x.rank() - part.cuts.len());
@@ -307,6 +405,19 @@ impl Part {
             self.cuts.push(Cut::all(size));
             self.shape.push(size);
         }
+    }
+}
+
+/// Of how many dimensions a tensor in an index speaks.
+fn picked_dims(op: &str, index: &Tensor) -> Result<usize> {
+    match index.dtype() {
+        DType::I64 | DType::I32 => Ok(1),
+        DType::Bool if index.rank() > 0 => Ok(index.rank()),
+        _ => bail!(
+            Dtype,
+            "{op}: expected an index of dtype i64 or i32, or a bool mask with a dim, got {}",
+            index.ty(); help = "convert it with `to_dtype`"
+        ),
     }
 }
 

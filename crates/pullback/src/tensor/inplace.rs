@@ -16,7 +16,7 @@ use crate::interp::noted::{ambient_parts, update_leaf};
 use crate::interp::{Traced, batch, check_usable, forward};
 use crate::kernels::region::replace_in_place;
 use crate::ops::arith::{add_owned, div_owned, mul_owned, sub_owned};
-use crate::ops::region::{fit_value, replace};
+use crate::ops::region::{fit_value, put_part, replace};
 use crate::ops::structural::{broadcast_to, move_dim};
 use crate::shape::{broadcasts_to, with_dim};
 use crate::{Complex32, Complex64, DType, Result, bf16, f16};
@@ -24,7 +24,8 @@ use crate::{Complex32, Complex64, DType, Result, bf16, f16};
 impl Tensor {
     /// Replaces the part that an index selects by `value`: [`index_set`](Tensor::index_set) that rebinds the handle.
     ///
-    /// Other handles to the old value keep it. Where there are none, its memory is reused.
+    /// Other handles to the old value keep it. Where there are none, its memory is reused, unless the index has lists or
+    /// tensors of positions.
     ///
     /// # Errors
     /// As [`index_set`](Tensor::index_set); the tensor is then unchanged.
@@ -44,11 +45,23 @@ impl Tensor {
     pub fn set_(&mut self, index: impl Indices, value: impl Operand) -> Result<&mut Tensor> {
         let part = Part::of("set_", self, index.items())?;
         value.with_operand("set_", self.dtype(), |value| {
+            if !part.picks.is_empty() {
+                return set_picked(self, &part, value);
+            }
             let value = fit_value("set_", self, &part, value)?;
             set_part(self, &value, &part.cuts)
         })?;
         Ok(self)
     }
+}
+
+/// Replaces a part of `x` with lists or tensors of positions, in a copy.
+fn set_picked(x: &mut Tensor, part: &Part, value: &Tensor) -> Result<()> {
+    let mut change = |x: &mut Tensor, value: &Tensor| {
+        *x = put_part("set_", x, part, value, false)?;
+        Ok(())
+    };
+    if in_leaf(x, value, &mut change)? { Ok(()) } else { change(x, value) }
 }
 
 type Cuts = SmallVec<[Cut; 4]>;

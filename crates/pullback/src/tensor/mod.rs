@@ -18,7 +18,7 @@ use crate::shape::TensorType;
 
 pub(crate) use create::checked_numel;
 pub use index::{Ellipsis, IndexBound, IndexItem, Indices, NewAxis, s};
-pub(crate) use index::{Part, position, python_range};
+pub(crate) use index::{IndexItems, Part, position, python_range};
 pub use operators::Operand;
 #[cfg(any(feature = "faer", feature = "nalgebra"))]
 pub(crate) use read::elements;
@@ -111,7 +111,7 @@ impl Tensor {
     /// # Safety
     /// The tensor must not be used or dropped afterwards.
     #[inline(always)]
-    unsafe fn take(&mut self) -> Owned {
+    unsafe fn release(&mut self) -> Owned {
         // SAFETY: the address comes from a handle of the kind that the mark says, and the caller's promise.
         unsafe {
             match self.is_tracer() {
@@ -125,7 +125,7 @@ impl Tensor {
     #[inline(always)]
     pub(crate) fn into_tracer(self) -> Result<TracerHandle, Tensor> {
         // SAFETY: the tensor is not used again.
-        match unsafe { ManuallyDrop::new(self).take() } {
+        match unsafe { ManuallyDrop::new(self).release() } {
             Owned::Tracer(tracer) => Ok(tracer),
             Owned::Array(array) => Err(array.into()),
         }
@@ -156,7 +156,7 @@ impl Drop for Tensor {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: this is the last use.
-        drop(unsafe { self.take() });
+        drop(unsafe { self.release() });
     }
 }
 

@@ -251,9 +251,11 @@ pub(super) fn sample_of<A: Tree, O: Tree>(
     f: impl Fn(&A) -> Result<O> + Send + Sync + 'static,
     inputs: &A,
 ) -> Result<Sample> {
-    let tensors: Vec<Tensor> = leaves(inputs).into_iter().cloned().collect();
+    // Complex numbers are checked as pairs of real ones: derivatives are those of the function of the parts.
+    let as_pairs = |t: &Tensor| if t.dtype() == DType::C128 { t.view_as_real() } else { Ok(t.clone()) };
+    let tensors: Vec<Tensor> = leaves(inputs).into_iter().map(as_pairs).collect::<Result<_>>()?;
     if !tensors.iter().any(|t| t.dtype() == DType::F64) {
-        if let Some(k) = tensors.iter().position(|t| t.dtype().is_float()) {
+        if let Some(k) = tensors.iter().position(|t| t.dtype().is_differentiable()) {
             bail!(Dtype, "{name}: expected an f64 tensor among the inputs, got {} at argument{}, which has too few \
                 digits for differences", tensors[k].ty(), path_of(inputs, k); help = "convert the inputs with `to_dtype`")
         }
@@ -277,8 +279,14 @@ pub(super) fn sample_of<A: Tree, O: Tree>(
     let template = inputs.clone();
     let call = move |x: &[Tensor]| {
         let mut x = x.iter();
-        let tree: A = try_map(&template, &mut |t| Ok(x.next().unwrap_or(t).clone()))?;
-        Ok(leaves(&f(&tree)?).into_iter().cloned().collect())
+        let tree: A = try_map(&template, &mut |t| match x.next() {
+            Some(own) if t.dtype() == DType::C128 => own.view_as_complex(),
+            own => Ok(own.unwrap_or(t).clone()),
+        })?;
+        leaves(&f(&tree)?)
+            .into_iter()
+            .map(|y| if y.dtype().is_complex() { y.view_as_real() } else { Ok(y.clone()) })
+            .collect()
     };
     let sample = Sample::new("inputs", tensors, call);
     // An error here is the caller's, not a finding.

@@ -85,7 +85,8 @@ impl GradCheck {
 
     /// Checks the first derivatives of `f` at `x`, in both modes.
     ///
-    /// Inputs of dtype `f64` are differentiated, the others held fixed.
+    /// Inputs of dtype `f64` and `c128` are differentiated, the others held fixed. Complex numbers, also among the outputs, are
+    /// checked as pairs of real ones, and so do findings show them.
     ///
     /// # Errors
     /// `Value` for a step that is not positive and finite, a tolerance that is negative or not finite, or if no input
@@ -190,7 +191,7 @@ fn gradient_of(sample: &Sample) -> Result<Sample> {
 /// differences, that each mode is the transpose of the other and linear, and that derivatives by one input are parts of
 /// the whole. [`GradCheck`] has options.
 ///
-/// Inputs of dtype `f64` are differentiated, the others held fixed.
+/// Inputs of dtype `f64` and `c128` are differentiated, the others held fixed.
 ///
 /// # Errors
 /// As [`GradCheck::run`].

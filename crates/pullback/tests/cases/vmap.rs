@@ -533,8 +533,9 @@ fn c68_dtypes_are_those_of_the_loop() {
     let alone = Tensor::from(1.0f32).mul(&Tensor::from(1.0)).unwrap().dtype();
     assert_eq!(vmap(|(a, b): &(Tensor, Tensor)| a.mul(b))(&pair).unwrap().dtype(), alone);
     // 0-d lanes give way to tensors with dimensions, in every mix of dtypes, ranks and lanes.
-    for a in DType::ALL {
-        for b in DType::ALL {
+    let reals = || DType::ALL.into_iter().filter(|d| !d.is_complex());
+    for a in reals() {
+        for b in reals() {
             for (ranks, dims) in [
                 ((0, 0), (true, true)),
                 ((0, 1), (true, true)),

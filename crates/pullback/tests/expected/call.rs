@@ -1,40 +1,43 @@
 //! Operations by name, with parameters as they are written in the data files.
 
-use pullback::{DType, Ellipsis, IndexItem, Interpolation, NewAxis, Reduction, Result, Tensor, cat, einsum, s, stack};
+use pullback::{
+    DType, Ellipsis, IndexItem, Interpolation, MatrixNorm, NewAxis, Reduction, Result, Tensor, cat, einsum, multi_dot,
+    s, stack,
+};
 
 use crate::read::list;
 
 /// The parameters of a line.
-struct Parameters<'a>(&'a [&'a str]);
+pub(crate) struct Parameters<'a>(pub(crate) &'a [&'a str]);
 
 impl Parameters<'_> {
-    fn int(&self, k: usize) -> isize {
+    pub(crate) fn int(&self, k: usize) -> isize {
         self.0[k].parse().unwrap()
     }
-    fn size(&self, k: usize) -> usize {
+    pub(crate) fn size(&self, k: usize) -> usize {
         self.0[k].parse().unwrap()
     }
-    fn float(&self, k: usize) -> f64 {
+    pub(crate) fn float(&self, k: usize) -> f64 {
         self.0[k].parse().unwrap()
     }
-    fn flag(&self, k: usize) -> bool {
+    pub(crate) fn flag(&self, k: usize) -> bool {
         self.0[k].parse().unwrap()
     }
     /// `none` or a number.
-    fn maybe<T: std::str::FromStr>(&self, k: usize) -> Option<T> {
+    pub(crate) fn maybe<T: std::str::FromStr>(&self, k: usize) -> Option<T> {
         self.0[k].parse().ok()
     }
     /// `[1,2]`
-    fn ints(&self, k: usize) -> Vec<isize> {
+    pub(crate) fn ints(&self, k: usize) -> Vec<isize> {
         list(self.0[k].trim_matches(['[', ']']))
     }
-    fn sizes(&self, k: usize) -> Vec<usize> {
+    pub(crate) fn sizes(&self, k: usize) -> Vec<usize> {
         list(self.0[k].trim_matches(['[', ']']))
     }
-    fn dtype(&self, k: usize) -> DType {
+    pub(crate) fn dtype(&self, k: usize) -> DType {
         DType::ALL.into_iter().find(|d| d.name() == self.0[k]).unwrap()
     }
-    fn reduction(&self, k: usize) -> Reduction {
+    pub(crate) fn reduction(&self, k: usize) -> Reduction {
         match self.0[k] {
             "none" => Reduction::None,
             "mean" => Reduction::Mean,
@@ -42,15 +45,22 @@ impl Parameters<'_> {
             other => panic!("no reduction: {other}"),
         }
     }
-    fn interpolation(&self, k: usize) -> Interpolation {
+    pub(crate) fn interpolation(&self, k: usize) -> Interpolation {
         use Interpolation::{Higher, Linear, Lower, Midpoint, Nearest};
         [Linear, Lower, Higher, Midpoint, Nearest]
             .into_iter()
             .find(|i| format!("{i:?}").to_lowercase() == self.0[k])
             .expect("a mode of interpolation")
     }
+    fn matrix_norm(&self, k: usize) -> MatrixNorm {
+        use MatrixNorm::{Frobenius, Infinity, MinusInfinity, MinusOne, MinusTwo, Nuclear, One, Two};
+        [Frobenius, Nuclear, Two, MinusTwo, One, MinusOne, Infinity, MinusInfinity]
+            .into_iter()
+            .find(|n| format!("{n:?}") == self.0[k])
+            .expect("a norm")
+    }
     /// `1:3/.../new/-1`
-    fn index(&self, k: usize) -> Vec<IndexItem> {
+    pub(crate) fn index(&self, k: usize) -> Vec<IndexItem> {
         let item = |text: &str| match text {
             "..." => Ellipsis.into(),
             "new" => NewAxis.into(),
@@ -80,6 +90,10 @@ macro_rules! operand {
 
 /// The outputs of operation `op`.
 pub fn call(op: &str, parameters: &[&str], inputs: &[Tensor]) -> Result<Vec<Tensor>> {
+    let others = [crate::complex::call, crate::index::call];
+    if let Some(outputs) = others.iter().find_map(|call| call(op, parameters, inputs)) {
+        return outputs;
+    }
     let p = Parameters(parameters);
     let x = &inputs[0];
     let y = inputs.get(1).unwrap_or(x);
@@ -103,8 +117,14 @@ pub fn call(op: &str, parameters: &[&str], inputs: &[Tensor]) -> Result<Vec<Tens
                 "cummin" => return x.cummin(p.int(0)).map(|(a, b)| vec![a, b]),
                 "median_dim" => return x.median_dim(p.int(0), p.flag(1)).map(|(a, b)| vec![a, b]),
                 "nanmedian_dim" => return x.nanmedian_dim(p.int(0), p.flag(1)).map(|(a, b)| vec![a, b]),
+                "lu" => return x.lu().map(|(a, b, c)| vec![a, b, c]),
+                "lu_factor" => return x.lu_factor().map(|(a, b)| vec![a, b]),
+                "slogdet" => return x.slogdet().map(|(a, b)| vec![a, b]),
+                "qr" => return x.qr(p.flag(0)).map(|(a, b)| vec![a, b]),
+                "eigh" => return x.eigh().map(|(a, b)| vec![a, b]),
+                "svd" => return x.svd(p.flag(0)).map(|(a, b, c)| vec![a, b, c]),
                 "aminmax" => return x.aminmax(p.maybe::<isize>(0), p.flag(1)).map(|(a, b)| vec![a, b]),
-                other => panic!("`{other}` is not in tests/expected/call.rs"),
+                other => return crate::nn::call(other, &p, inputs),
             }
         };
     }
@@ -216,6 +236,26 @@ pub fn call(op: &str, parameters: &[&str], inputs: &[Tensor]) -> Result<Vec<Tens
         "bincount" => x.bincount(inputs.get(1), p.size(0)),
         "histogram" => x.histogram(y, inputs.get(2), p.flag(0)),
         "histc" => x.histc(p.size(0), p.float(1), p.float(2)),
+        "cholesky" => x.cholesky(),
+        "cholesky_solve" => x.cholesky_solve(y),
+        "solve_triangular" => x.solve_triangular(y, p.flag(0), p.flag(1), p.flag(2)),
+        "solve" => x.solve(y),
+        "inv" => x.inv(),
+        "det" => x.det(),
+        "logdet" => x.logdet(),
+        "lstsq" => x.lstsq(y),
+        "eigvalsh" => x.eigvalsh(),
+        "svdvals" => x.svdvals(),
+        "pinv" => x.pinv(None),
+        "matrix_rank" => x.matrix_rank(None),
+        "matrix_exp" => x.matrix_exp(),
+        "matrix_power" => x.matrix_power(p.int(0) as i64),
+        "multi_dot" => multi_dot(&all),
+        "kron" => x.kron(y),
+        "cross" => x.cross(y, p.int(0)),
+        "tensordot" => x.tensordot(y, &p.ints(0), &p.ints(1)),
+        "matrix_norm" => x.matrix_norm(p.matrix_norm(0), p.flag(1)),
+        "cond" => x.cond(p.matrix_norm(0)),
     };
     Ok(vec![out])
 }

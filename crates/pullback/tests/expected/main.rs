@@ -1,7 +1,12 @@
 //! Values and derivatives of every operation against those that other programs computed: PyTorch (`torch.txt`, in half
-//! precision `halves.txt`) and mpmath (`mpmath.txt`). `scripts/expected` writes the files and says what is in a line.
+//! precision `halves.txt`, of complex numbers `complex.txt`, for indexing `index.txt`, for what neural networks are made of
+//! `nn.txt`, for linear algebra `linalg.txt`) and mpmath (`mpmath.txt`). `scripts/expected` writes the files and says what is
+//! in a line.
 
 mod call;
+mod complex;
+mod index;
+mod nn;
 mod read;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,6 +16,10 @@ use pullback::{DType, Result, Tensor, bf16, f16, jvp, vjp};
 use read::{Case, read};
 
 const TORCH: &str = include_str!("torch.txt");
+const COMPLEX: &str = include_str!("complex.txt");
+const INDEX: &str = include_str!("index.txt");
+const NN: &str = include_str!("nn.txt");
+const LINALG: &str = include_str!("linalg.txt");
 const HALVES: &str = include_str!("halves.txt");
 const MPMATH: &str = include_str!("mpmath.txt");
 
@@ -94,6 +103,31 @@ fn values_and_derivatives_are_those_of_torch() {
     assert!(failures.is_empty(), "{} cases differ:\n{}", failures.len(), failures.join("\n"));
 }
 
+#[test]
+fn complex_numbers_and_fourier_transforms_are_those_of_torch() {
+    let lines = read(COMPLEX);
+    let failures: Vec<String> = lines.iter().filter(|case| complex::can_run(case.op)).filter_map(outcome).collect();
+    assert!(failures.is_empty(), "{} cases differ:\n{}", failures.len(), failures.join("\n"));
+}
+
+#[test]
+fn indexing_is_that_of_torch() {
+    let failures: Vec<String> = read(INDEX).iter().filter_map(outcome).collect();
+    assert!(failures.is_empty(), "{} cases differ:\n{}", failures.len(), failures.join("\n"));
+}
+
+#[test]
+fn networks_are_those_of_torch() {
+    let failures: Vec<String> = read(NN).iter().filter_map(outcome).collect();
+    assert!(failures.is_empty(), "{} cases differ:\n{}", failures.len(), failures.join("\n"));
+}
+
+#[test]
+fn linear_algebra_is_that_of_torch_and_mpmath() {
+    let failures: Vec<String> = read(LINALG).iter().filter_map(outcome).collect();
+    assert!(failures.is_empty(), "{} cases differ:\n{}", failures.len(), failures.join("\n"));
+}
+
 /// How many numbers lie between two of a dtype, up to the sign of zero.
 fn ulps(got: f64, want: f64, dtype: DType) -> f64 {
     if got == want || got.is_nan() && want.is_nan() {
@@ -165,7 +199,8 @@ fn values_in_half_precision_are_within_one_ulp_of_torch() {
 /// Prints the operations that still lack a second opinion.
 #[test]
 fn almost_every_operation_has_a_line() {
-    let (cases, all) = (read(TORCH), operations().count());
+    let files = [TORCH, COMPLEX, INDEX, NN, LINALG];
+    let (cases, all) = (Vec::from_iter(files.into_iter().flat_map(read)), operations().count());
     let missing: Vec<&str> =
         operations().map(|op| op.name).filter(|name| !cases.iter().any(|c| c.op == *name)).collect();
     println!("{} of {all} operations have no case in scripts/expected: {missing:?}", missing.len());

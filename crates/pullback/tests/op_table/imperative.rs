@@ -5,7 +5,7 @@ use pullback::testing::table::{Naive, Sample};
 use pullback::{DType, Result, Tensor, grad, vmap};
 
 /// Checks of one sample.
-pub const SAMPLE_CHECKS: &[(&str, fn(&Sample) -> Result<(), String>)] = &[("walks_match_transforms", imperative)];
+pub const SAMPLE_CHECKS: &[(&str, fn(&Sample) -> Result<(), String>)] = &[(super::rows::WALKS, imperative)];
 
 /// Of `y`, a number that depends on every output, also in its second derivative.
 fn total(y: &[Tensor]) -> Result<Tensor> {

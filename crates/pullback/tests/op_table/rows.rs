@@ -10,6 +10,9 @@ use super::run::guarded;
 
 type Outcome = Result<(), String>;
 
+/// The check of the imperative surface, which is in a file of its own.
+pub const WALKS: &str = "walks_match_transforms";
+
 /// Checks of one sample.
 pub const SAMPLE_CHECKS: &[(&str, fn(&Sample) -> Outcome)] =
     &[("values", values), ("values_are_finite", values_are_finite), ("integers", integers)];
@@ -166,9 +169,12 @@ fn kinks(op: &OpInfo) -> Outcome {
     if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
 }
 
-/// True if some tensor became an integer from a float, or the other way round.
+/// True if some tensor became an integer from a float, or the other way round, or positions became a mask.
 fn other_kind(before: &[Tensor], after: &[Tensor]) -> bool {
-    before.iter().zip(after).any(|(a, b)| a.dtype().is_float() != b.dtype().is_float())
+    before
+        .iter()
+        .zip(after)
+        .any(|(a, b)| a.dtype().is_float() != b.dtype().is_float() || a.dtype().is_int() && b.dtype() == DType::Bool)
 }
 
 /// True if the message starts with the name of the operation, or of the one that it is a variant of: `cross_entropy`
@@ -204,8 +210,11 @@ fn dtypes(op: &OpInfo) -> Outcome {
                     Ok(Err(e)) if e.kind() == ErrorKind::Dtype && names(&e, op.name) => {}
                     // What is made of other operations is defined for complex numbers where all of them are.
                     Ok(Err(e)) if e.kind() == ErrorKind::Dtype && dtype.is_complex() => {}
-                    // An integer in the place of a float, or the other way round, may mean something else.
-                    Ok(Err(e)) if e.kind() == ErrorKind::Shape && other_kind(&sample.inputs, &inputs) => {}
+                    // An integer in the place of a float, or the other way round, or a bool in that of an integer may
+                    // mean something else.
+                    Ok(Err(e))
+                        if matches!(e.kind(), ErrorKind::Shape | ErrorKind::Dim)
+                            && other_kind(&sample.inputs, &inputs) => {}
                     // Converted values may be indices out of range, or leave the domain.
                     Ok(Err(e)) if matches!(e.kind(), ErrorKind::Index | ErrorKind::Value) => {}
                     Ok(Err(e)) => {
@@ -262,7 +271,7 @@ fn samples(op: &OpInfo) -> Outcome {
         return Err("two samples have one label".into());
     }
     let known: HashSet<&str> =
-        properties().iter().map(|p| p.name).chain(SAMPLE_CHECKS.iter().map(|(name, _)| *name)).collect();
+        properties().iter().map(|p| p.name).chain(SAMPLE_CHECKS.iter().map(|(name, _)| *name)).chain([WALKS]).collect();
     for sample in &samples {
         if let Some((name, _)) = sample.expected_failures.iter().find(|(name, _)| !known.contains(name)) {
             return Err(format!("sample `{}` expects the failure of `{name}`, which is no property", sample.label));

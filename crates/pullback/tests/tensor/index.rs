@@ -140,6 +140,69 @@ fn values_are_converted_and_broadcast() -> Result<()> {
     Ok(())
 }
 
+#[test]
+fn lists_and_tensors_of_positions() -> Result<()> {
+    let x = grid();
+    assert_eq!(ints(&x.i([2, 0])?), [8, 9, 10, 11, 0, 1, 2, 3]);
+    assert_eq!(ints(&x.i((0, [-1, 0]))?), [3, 0]);
+    assert_eq!(ints(&x.i((vec![0i64, 1], &[1usize, 2][..]))?), [1, 6]);
+    assert_eq!(x.i(Vec::<i64>::new())?.shape(), [0, 4]);
+    let rows = vec![2usize, 2];
+    assert_eq!(ints(&x.i((&rows, 0))?), [8, 8]);
+    assert_eq!(ints(&x.i((Ellipsis, &Tensor::from([1i32, 1]), NewAxis))?), [1, 1, 5, 5, 9, 9]);
+    assert_eq!(x.i((NewAxis, &Tensor::from([[0i64]])))?.shape(), [1, 1, 1, 4]);
+    assert_eq!(ints(&x.i(&Tensor::from(1i64))?), [4, 5, 6, 7]);
+    assert_eq!(ints(&x.i((x.i((.., 0))?.gt(3)?, 1))?), [5, 9]);
+    assert_eq!(ints(&x.i((&Tensor::from([true, false, true]), [1, 1]))?), [1, 9]);
+    Ok(())
+}
+
+#[test]
+fn positions_are_set_in_leaves_and_lanes() -> Result<()> {
+    let mut x = grid();
+    let before = x.clone();
+    let large = x.i(2)?.gt(9)?;
+    x.set_(([0, 1], [0, -1]), -1)?.set_((2, large), 0)?;
+    assert_eq!(ints(&x), [-1, 1, 2, 3, 4, 5, 6, -1, 8, 9, 0, 0]);
+    assert_eq!(ints(&before), ints(&grid()));
+    assert_eq!(
+        error(x.set_([3], 0)).1,
+        "set_: index 3 at position [0] is out of range for dim 0 of i32[3,4], which has size 3"
+    );
+    // A leaf stays the leaf that it is.
+    let mut leaf = Tensor::from([1.0, 2.0, 3.0]);
+    leaf.requires_grad_()?;
+    autograd::no_grad(|| leaf.set_([0, 2], 5.0).map(|_| ()))?;
+    leaf.powi(2)?.sum()?.backward()?;
+    assert_eq!(values(&leaf.grad()?.expect("a gradient")), [10.0, 4.0, 10.0]);
+    let set = |(x, at): &(Tensor, Tensor)| {
+        let mut x = x.clone();
+        x.set_(at, 9.0)?;
+        Ok(x)
+    };
+    let lanes = vmap(set)(&(Tensor::zeros(&[2, 3], DType::F64)?, Tensor::from([[0i64, 1], [2, 2]])))?;
+    assert_eq!(values(&lanes), [9.0, 9.0, 0.0, 0.0, 0.0, 9.0]);
+    Ok(())
+}
+
+#[test]
+fn triangles_of_positions() -> Result<()> {
+    let lower = Tensor::tril_indices(3, 4, -1)?;
+    assert_eq!(lower.shape(), [2, 3]);
+    let x = grid();
+    for offset in [-9, -1, 0, 2, 9] {
+        let ones = Tensor::ones(&[3, 4], DType::I32)?;
+        for (places, mask) in [
+            (Tensor::tril_indices(3, 4, offset)?, ones.tril(offset)?),
+            (Tensor::triu_indices(3, 4, offset)?, ones.triu(offset)?),
+        ] {
+            let picked = x.i((places.i(0)?, places.i(1)?))?;
+            assert_eq!(ints(&picked), ints(&x.masked_select(&mask.ne(0)?)?), "{offset}");
+        }
+    }
+    Ok(())
+}
+
 #[track_caller]
 fn assert_close(a: &Tensor, b: &Tensor, what: &str) {
     assert!(a.allclose(b, 1e-9, 1e-9).unwrap(), "{what}: {a} {b}");

@@ -5,7 +5,9 @@
 //! (`Float::exp(x)`, or with `T: Float`): on a plain `f32` the method syntax would find the standard library's
 //! function. `sin`, `cos` and `tan` branch for huge arguments, so whole arrays go through [`sin`], [`cos`] and [`tan`].
 
+pub(crate) mod complex;
 mod double;
+pub(crate) mod implicit;
 mod single;
 pub(crate) mod special;
 #[cfg(test)]

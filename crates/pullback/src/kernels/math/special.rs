@@ -198,3 +198,26 @@ pub(crate) fn bessel_i(order: u32, x: f64, scaled: bool) -> f64 {
     };
     if order % 2 == 1 { value.copysign(x) } else { value }
 }
+
+/// The number that one of the standard normal distribution is below with probability `p`: a rational approximation
+/// (Abramowitz and Stegun 26.2.23) and steps of Halley's method.
+pub(crate) fn normal_quantile(p: f64) -> f64 {
+    if p > 0.5 {
+        return -normal_quantile(1.0 - p);
+    }
+    if p.is_nan() || p < 0.0 {
+        return f64::NAN;
+    }
+    if p == 0.0 {
+        return f64::NEG_INFINITY;
+    }
+    let t = (-2.0 * p.ln()).sqrt();
+    let mut y = (2.515517 + t * (0.802853 + t * 0.010328)) / (1.0 + t * (1.432788 + t * (0.189269 + t * 0.001308))) - t;
+    for _ in 0..3 {
+        let below = 0.5 * Float::erfc(-y * std::f64::consts::FRAC_1_SQRT_2);
+        // In units of the density, both of them logarithms where these are small.
+        let off = (below - p) / (0.5 * FRAC_2_SQRT_PI * std::f64::consts::FRAC_1_SQRT_2 * (-0.5 * y * y).exp());
+        y -= off / (1.0 + 0.5 * y * off);
+    }
+    y
+}

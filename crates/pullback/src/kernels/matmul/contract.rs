@@ -53,6 +53,9 @@ pub(crate) fn contract(name: &str, a: Term<'_>, b: Term<'_>, out: &[u8]) -> Resu
     debug_assert_eq!(a.array.dtype(), b.array.dtype());
     let size = |l: &u8| a.size_and_step(*l).or(b.size_and_step(*l)).map_or(1, |(size, _)| size);
     checked_numel(name, &out.iter().map(size).collect::<Shape>())?;
+    if a.array.dtype().is_complex() {
+        return crate::kernels::complex::product(name, a, b, out);
+    }
     if a.array.dtype().is_int() {
         dispatch!(a.array.dtype(), name, integer, T => Ok(contract_as(a, b, out, 1, plain::products::<T>)))
     } else {

@@ -174,6 +174,27 @@ unsafe fn floating<T: Real>(batch: Batch<'_, T>, range: Range<usize>) {
     }
 }
 
+/// An operand of [`product`]: its address, and the steps between its rows and its columns.
+pub(crate) type Matrix<T> = (*const T, [isize; 2]);
+
+/// The product `c[m,n] = a[m,k] b[k,n]` on this thread, `c` with rows that begin `c_row` elements apart, for kernels that
+/// are made of products. No size may be 0.
+///
+/// # Safety
+/// The operands must be valid for reading and the result for writing.
+pub(crate) unsafe fn product<T: Real>([m, k, n]: [usize; 3], a: Matrix<T>, b: Matrix<T>, c: *mut T, c_row: usize) {
+    debug_assert!(m * k * n > 0);
+    let product = Product { m, k, n, a: a.1, b: b.1, c_row };
+    let nest = &Nest::default();
+    // SAFETY: the caller vouches for the operands; a nest without loops is one pass.
+    unsafe { floating(Batch { product, nest, a: In::new(a.0), b: In::new(b.0), c: Out::new(c) }, 0..1) }
+}
+
+/// What a core does in a nanosecond with elements of this type.
+pub(crate) fn flops_per_nano<T>() -> usize {
+    FLOPS_PER_NANO_8 / size_of::<T>()
+}
+
 /// One product by the blocked engine, on this thread.
 ///
 /// # Safety

@@ -13,11 +13,13 @@ use crate::ops::family::apply1;
 use crate::shape::{Brackets, Dims, Shape};
 use crate::{DType, Result, Tensor, TensorType};
 
-/// What an index is checked for: all of it, or it as the start of slices of a length.
+/// What an index is checked for: all of it, it as the start of slices of a length, or that a tensor has as many
+/// elements as are wanted of it in turn, where negative numbers want none.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Wanted {
     Elements,
     Starts(usize),
+    InTurn,
 }
 
 /// Passes an index on that is in range for a dimension of the tensor that the user sees, or fails in the user's terms
@@ -37,7 +39,7 @@ impl fmt::Debug for CheckIndex {
         let size = self.target.shape[self.dim];
         let mut parts = f.debug_struct("CheckIndex");
         match self.wanted {
-            Wanted::Elements => parts.field("below", &size),
+            Wanted::Elements | Wanted::InTurn => parts.field("below", &size),
             Wanted::Starts(len) => parts.field("below", &size).field("len", &len),
         };
         parts.finish()
@@ -70,6 +72,17 @@ impl CheckIndex {
                 "{op}: index {}{place} is out of range for dim {dim} of {target}, which has size {size}",
                 found.value
             ),
+            Wanted::InTurn => {
+                let lanes = match lane[..] {
+                    [] => String::new(),
+                    [lane] => format!(" in lane {lane}"),
+                    _ => format!(" in lane {}", Brackets(&lane)),
+                };
+                bail!(
+                    Index,
+                    "{op}: expected a source with an element for each that the mask selects{lanes}, got {target}"
+                )
+            }
             Wanted::Starts(len) => bail!(
                 Index,
                 "{op}: a slice of {len} from {}{place} is out of range for dim {dim} of {target}, which has size {size}",
@@ -93,6 +106,10 @@ impl Op for CheckIndex {
         let (index, size) = (inputs[0].concrete(), self.target.shape[self.dim]);
         match self.wanted {
             Wanted::Elements => match gather::checked(self.op, index, size)? {
+                Ok(index) => Ok(smallvec![index.into()]),
+                Err(found) => self.out_of_range(&found, size),
+            },
+            Wanted::InTurn => match gather::below(self.op, index, size)? {
                 Ok(index) => Ok(smallvec![index.into()]),
                 Err(found) => self.out_of_range(&found, size),
             },
@@ -154,7 +171,7 @@ pub(super) fn check_src_dtype(op: &str, x: &Tensor, src: &Tensor) -> Result<()> 
     Ok(())
 }
 
-pub(super) fn check_number(op: &str, x: &Tensor) -> Result<()> {
+pub(in crate::ops) fn check_number(op: &str, x: &Tensor) -> Result<()> {
     if x.dtype() == DType::Bool {
         bail!(Dtype, "{op}: expected a tensor of numbers, got {}", x.ty(); help = "convert it with `to_dtype`");
     }

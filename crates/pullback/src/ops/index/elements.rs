@@ -17,6 +17,7 @@ use crate::ops::family::apply1;
 use crate::ops::shape::{behind, broadcast_to, move_dim, slice, zeros};
 use crate::ops::table::{ErrorSample, Naive, Sample, ops, sample_tensor};
 use crate::shape::{Shape, broadcast, resolve_dim};
+use crate::tensor::Operand;
 use crate::{DType, ErrorKind, Result, Tensor};
 
 ops! { OPS;
@@ -79,7 +80,7 @@ ops! { OPS;
     ///
     /// # Shapes
     /// All ranks are equal. `index` is no larger than `src` in any dimension, and no larger than the tensor in any but
-    /// `dim`; what `src` has beyond the index is not read. A 0-d `src` is added at every place.
+    /// `dim`; what `src` has beyond the index is not read. A number, or a 0-d `src`, is added at every place.
     ///
     /// # Dtypes
     /// Numbers, the same for the tensor and `src`; the index is `i64` or `i32`.
@@ -98,7 +99,7 @@ ops! { OPS;
     /// assert_eq!(y.to_vec::<i32>()?, [0, 12, 0]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn scatter_add(&self, dim: isize, index: &Tensor, src: &Tensor) -> Result<Tensor> = scatter_add
+    fn scatter_add(&self, dim: isize, index: &Tensor, src: impl Operand) -> Result<Tensor> = scatter_add
         { samples: scatter_add_samples, errors: scatter_add_errors };
 
     /// The tensor with elements of `src` written at the places that `index` gives along `dim`:
@@ -126,22 +127,27 @@ ops! { OPS;
     /// assert_eq!(y.to_vec::<i32>()?, [0, 7, 0]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn scatter(&self, dim: isize, index: &Tensor, src: &Tensor) -> Result<Tensor> = scatter
+    fn scatter(&self, dim: isize, index: &Tensor, src: impl Operand) -> Result<Tensor> = scatter
         { samples: scatter_samples, errors: scatter_errors };
 }
 
 /// Elements of the first input along `dim` at the places of the second; only the last of several that name one place
 /// if `last`.
 #[derive(Clone, Copy, Debug)]
-struct Gather {
-    dim: usize,
-    last: bool,
+pub(super) struct Gather {
+    pub(super) dim: usize,
+    pub(super) last: bool,
 }
 
 impl Gather {
-    fn call(self, x: &Tensor, index: &Tensor) -> Result<Tensor> {
+    pub(super) fn call(self, x: &Tensor, index: &Tensor) -> Result<Tensor> {
         apply1(self, &[x, index])
     }
+}
+
+/// The elements of `x` along `dim` at places of the same other sizes, which lie inside of it.
+pub(in crate::ops) fn gather_at(x: &Tensor, dim: usize, index: &Tensor) -> Result<Tensor> {
+    Gather { dim, last: false }.call(x, index)
 }
 
 impl Op for Gather {
@@ -301,7 +307,8 @@ impl Op for Scatter {
     }
 }
 
-fn scatter_any(op: &'static str, x: &Tensor, dim: isize, index: &Tensor, src: &Tensor, add: bool) -> Result<Tensor> {
+/// The dimension of a scatter, and the part of `src` that an index of its shape places.
+pub(super) fn placed(op: &str, x: &Tensor, dim: isize, index: &Tensor, src: &Tensor) -> Result<(usize, Tensor)> {
     let dim = resolve_dim(op, dim, x.rank(), x.ty())?;
     check_fits(op, x, dim, index)?;
     check_src_dtype(op, x, src)?;
@@ -317,15 +324,29 @@ fn scatter_any(op: &'static str, x: &Tensor, dim: isize, index: &Tensor, src: &T
         let (index, src) = (index.ty(), src.ty());
         bail!(Shape, "{op}: expected a src no smaller than the index in any dim, got {src} and index {index}");
     };
-    Scatter { dim, add }.call(x, &check_index(op, x, dim, index)?, &src)
+    Ok((dim, src))
 }
 
-fn scatter_add(x: &Tensor, dim: isize, index: &Tensor, src: &Tensor) -> Result<Tensor> {
+fn scatter_any(
+    op: &'static str,
+    x: &Tensor,
+    dim: isize,
+    index: &Tensor,
+    src: impl Operand,
+    add: bool,
+) -> Result<Tensor> {
+    src.with_operand(op, x.dtype(), |src| {
+        let (dim, src) = placed(op, x, dim, index, src)?;
+        Scatter { dim, add }.call(x, &check_index(op, x, dim, index)?, &src)
+    })
+}
+
+fn scatter_add(x: &Tensor, dim: isize, index: &Tensor, src: impl Operand) -> Result<Tensor> {
     check_number("scatter_add", x)?;
     scatter_any("scatter_add", x, dim, index, src, true)
 }
 
-fn scatter(x: &Tensor, dim: isize, index: &Tensor, src: &Tensor) -> Result<Tensor> {
+fn scatter(x: &Tensor, dim: isize, index: &Tensor, src: impl Operand) -> Result<Tensor> {
     scatter_any("scatter", x, dim, index, src, false)
 }
 
@@ -479,11 +500,11 @@ fn elements_errors(call: fn(&Tensor, isize, &Tensor, &Tensor) -> Result<Tensor>)
 }
 
 fn scatter_add_samples() -> Vec<Sample> {
-    elements_samples(Tensor::scatter_add, |a, b| a + b)
+    elements_samples(|x, dim, index, src| x.scatter_add(dim, index, src), |a, b| a + b)
 }
 
 fn scatter_add_errors() -> Vec<ErrorSample> {
-    let mut out = elements_errors(Tensor::scatter_add);
+    let mut out = elements_errors(|x, dim, index, src| x.scatter_add(dim, index, src));
     out.push(ErrorSample::new("bool", ErrorKind::Dtype, "expected a tensor of numbers, got bool[1]", || {
         let x = Tensor::from([true]);
         x.scatter_add(0, &index(&[0], &[1]), &x)
@@ -492,9 +513,9 @@ fn scatter_add_errors() -> Vec<ErrorSample> {
 }
 
 fn scatter_samples() -> Vec<Sample> {
-    elements_samples(Tensor::scatter, |_, b| b)
+    elements_samples(|x, dim, index, src| x.scatter(dim, index, src), |_, b| b)
 }
 
 fn scatter_errors() -> Vec<ErrorSample> {
-    elements_errors(Tensor::scatter)
+    elements_errors(|x, dim, index, src| x.scatter(dim, index, src))
 }

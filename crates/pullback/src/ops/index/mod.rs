@@ -1,10 +1,18 @@
-//! Reading and writing along a dimension at places that an index tensor gives: whole slices, or single elements.
+//! Reading and writing at places that index tensors give: whole slices along a dimension, single elements, or tensors in
+//! the brackets of an index.
 
+pub(super) mod advanced;
+pub(super) mod advanced_samples;
 mod check;
 pub(super) mod elements;
+pub(super) mod flat;
+pub(super) mod masks;
+pub(super) mod reduce;
 pub(super) mod slices;
 
 use smallvec::{SmallVec, smallvec};
+
+pub(super) use check::check_number;
 
 use super::shape::{broadcast_to, move_dim};
 use crate::function::op::{Batched, Op};

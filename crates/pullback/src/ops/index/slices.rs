@@ -135,13 +135,13 @@ ops! { OPS;
 /// Slices of the first input along `dim`, at the places of the second. The first `batch` dims of both are the same
 /// ones, each with an index of its own.
 #[derive(Clone, Copy, Debug)]
-struct IndexSelect {
-    batch: usize,
-    dim: usize,
+pub(super) struct IndexSelect {
+    pub(super) batch: usize,
+    pub(super) dim: usize,
 }
 
 impl IndexSelect {
-    fn call(self, x: &Tensor, index: &Tensor) -> Result<Tensor> {
+    pub(super) fn call(self, x: &Tensor, index: &Tensor) -> Result<Tensor> {
         apply1(self, &[x, index])
     }
 }
@@ -202,13 +202,13 @@ fn index_select(x: &Tensor, dim: isize, index: &Tensor) -> Result<Tensor> {
 
 /// The transpose of [`IndexSelect`]: slices of the third input are added to the first.
 #[derive(Clone, Copy, Debug)]
-struct IndexAdd {
-    batch: usize,
-    dim: usize,
+pub(super) struct IndexAdd {
+    pub(super) batch: usize,
+    pub(super) dim: usize,
 }
 
 impl IndexAdd {
-    fn call(self, x: &Tensor, index: &Tensor, src: &Tensor) -> Result<Tensor> {
+    pub(super) fn call(self, x: &Tensor, index: &Tensor, src: &Tensor) -> Result<Tensor> {
         apply1(self, &[x, index, src])
     }
 }
@@ -258,7 +258,7 @@ impl Op for IndexAdd {
 }
 
 /// The dim, and the shape that [`index_select`] gives, which is that of `src`.
-fn check_slices(op: &'static str, x: &Tensor, dim: isize, index: &Tensor, src: &Tensor) -> Result<usize> {
+pub(super) fn check_slices(op: &'static str, x: &Tensor, dim: isize, index: &Tensor, src: &Tensor) -> Result<usize> {
     let dim = resolve_dim(op, dim, x.rank(), x.ty())?;
     check_index_dtype(op, index)?;
     check_src_dtype(op, x, src)?;
@@ -285,15 +285,20 @@ fn index_add(x: &Tensor, dim: isize, index: &Tensor, src: &Tensor) -> Result<Ten
 fn index_copy(x: &Tensor, dim: isize, index: &Tensor, src: &Tensor) -> Result<Tensor> {
     let dim = check_slices("index_copy", x, dim, index, src)?;
     let index = Wanted::Elements.check("index_copy", x, dim, index)?;
-    // One dim for the places, as in `x`, and the index repeated along all others.
+    let (index, src) = rows_of(x, dim, &index, src)?;
+    Scatter { dim, add: false }.call(x, &index, &src)
+}
+
+/// An index and the slices of `src` that it places, as [`Scatter`] takes them: one dim for the places, as in `x`, and the
+/// index repeated along all others.
+pub(super) fn rows_of(x: &Tensor, dim: usize, index: &Tensor, src: &Tensor) -> Result<(Tensor, Tensor)> {
     let n = index.numel();
     let mut shape = Shape::from_slice(x.shape());
     shape[dim] = n;
     let src = src.reshape_to(&shape)?;
     let mut column = Shape::from_elem(1, x.rank());
     column[dim] = n;
-    let index = broadcast_to(&index.reshape_to(&column)?, &shape)?;
-    Scatter { dim, add: false }.call(x, &index, &src)
+    Ok((broadcast_to(&index.reshape_to(&column)?, &shape)?, src))
 }
 
 fn dynamic_slice(x: &Tensor, dim: isize, start: &Tensor, len: usize) -> Result<Tensor> {

@@ -16,6 +16,7 @@ use crate::interp::bind1;
 use crate::kernels::half::widened;
 use crate::kernels::matmul::{Term, contract};
 use crate::ops::arith::add_owned;
+use crate::ops::family::adjoint;
 use crate::ops::shape::broadcast_to;
 use crate::shape::Shape;
 use crate::{Result, Tensor};
@@ -208,10 +209,12 @@ impl Op for Contract {
         let mut tensors = saved.tensors.iter();
         let x = if needs[1] { tensors.next() } else { None };
         if let (true, Some(y)) = (needs[0], tensors.next()) {
-            found[0] = Spec { name, lhs: out, rhs, bias: None, out: lhs }.apply(g, y, None)?.into();
+            found[0] =
+                adjoint(true, g, |g| Spec { name, lhs: out, rhs, bias: None, out: lhs }.apply(g, y, None))?.into();
         }
         if let Some(x) = x {
-            found[1] = Spec { name, lhs, rhs: out, bias: None, out: rhs }.apply(x, g, None)?.into();
+            found[1] =
+                adjoint(true, g, |g| Spec { name, lhs, rhs: out, bias: None, out: rhs }.apply(x, g, None))?.into();
         }
         if let (Some(true), Some(labels)) = (needs.get(2), &self.bias) {
             found[2] = gather(g, out, labels)?.into();

@@ -2,6 +2,7 @@
 
 use super::check_numbers;
 use super::contract::{Labels, Spec};
+use super::path::{Order, order};
 use crate::error::bail;
 use crate::ops::table::{ErrorSample, Naive, Sample, sample_tensor};
 use crate::shape::Shape;
@@ -39,32 +40,54 @@ pub(super) fn einstein_sum(equation: &str, operands: &[&Tensor]) -> Result<Tenso
             }
         }
     }
-    let mut terms = Vec::with_capacity(operands.len());
+    let mut terms: Vec<Labelled> = Vec::with_capacity(operands.len());
     for (labels, t) in inputs.into_iter().zip(operands) {
         terms.push(prepare(t.to_dtype(dtype)?, labels, &sizes)?);
     }
-    // From left to right.
-    terms.reverse();
-    let Some(mut sum) = terms.pop() else {
-        bail!(Arity, "einsum: expected at least one operand, got none");
+    let labels: Vec<Labels> = terms.iter().map(|t| t.labels.clone()).collect();
+    let order = match terms.len() {
+        0 => bail!(Arity, "einsum: expected at least one operand, got none"),
+        1 => Order::Term(0),
+        2 => Order::Pair(Box::new(Order::Term(0)), Box::new(Order::Term(1))),
+        _ => order(&labels, &sizes, &output),
     };
-    while let Some(next) = terms.pop() {
-        let later = |l: &u8| output.contains(l) || terms.iter().any(|t| t.labels.contains(l));
-        sum = reduce(sum, |l| later(l) || next.labels.contains(l))?;
-        let next = reduce(next, |l| later(l) || sum.labels.contains(l))?;
-        let out: Labels = if terms.is_empty() {
-            output.clone()
-        } else {
-            let others = next.labels.iter().filter(|l| !sum.labels.contains(l));
-            sum.labels.iter().chain(others).filter(|l| later(l)).copied().collect()
-        };
-        let spec = Spec { name: "einsum", lhs: &sum.labels, rhs: &next.labels, bias: None, out: &out };
-        sum = Labelled { tensor: spec.apply(&sum.tensor, &next.tensor, None)?, labels: out };
-    }
+    let mut terms: Vec<Option<Labelled>> = terms.into_iter().map(Some).collect();
+    let Some(sum) = product(&order, &mut terms, &labels, &output)? else {
+        bail!(Internal, "einsum: an operand was to be used twice");
+    };
     let sum = reduce(sum, |l| output.contains(l))?;
     let order: Vec<isize> =
         output.iter().filter_map(|l| sum.labels.iter().position(|o| o == l)).map(|d| d as isize).collect();
     if order.is_sorted() { Ok(sum.tensor) } else { sum.tensor.permute(&order) }
+}
+
+/// The product in an order, with the labels that are needed later.
+fn product(
+    order: &Order,
+    terms: &mut [Option<Labelled>],
+    labels: &[Labels],
+    output: &Labels,
+) -> Result<Option<Labelled>> {
+    let (left, right) = match order {
+        Order::Term(k) => return Ok(terms[*k].take()),
+        Order::Pair(left, right) => (left, right),
+    };
+    let (Some(a), Some(b)) = (product(left, terms, labels, output)?, product(right, terms, labels, output)?) else {
+        return Ok(None);
+    };
+    let inside = order.terms();
+    let outside = |l: &u8| labels.iter().enumerate().any(|(k, labels)| !inside.contains(&k) && labels.contains(l));
+    let later = |l: &u8| output.contains(l) || outside(l);
+    let a = reduce(a, |l| later(l) || b.labels.contains(l))?;
+    let b = reduce(b, |l| later(l) || a.labels.contains(l))?;
+    let out: Labels = if inside.len() == labels.len() {
+        output.clone()
+    } else {
+        let others = b.labels.iter().filter(|l| !a.labels.contains(l));
+        a.labels.iter().chain(others).filter(|l| later(l)).copied().collect()
+    };
+    let spec = Spec { name: "einsum", lhs: &a.labels, rhs: &b.labels, bias: None, out: &out };
+    Ok(Some(Labelled { tensor: spec.apply(&a.tensor, &b.tensor, None)?, labels: out }))
 }
 
 /// The letters of an equation, each operand and the result.

@@ -2,7 +2,9 @@
 
 mod contract;
 mod equation;
+mod path;
 mod samples;
+pub(super) mod tensordot;
 
 use contract::{Labels, Spec};
 

@@ -1,11 +1,13 @@
 //! Other shapes for the same elements: reshaping, repeating, reordering and cutting dimensions. Views, not copies,
 //! wherever strides can express the result.
 
+pub(super) mod pad;
 pub(super) mod reorder;
 pub(super) mod repeat;
 pub(super) mod reshape;
 pub(super) mod slice;
 pub(crate) mod split;
+pub(super) mod unfold;
 mod view;
 
 pub(crate) use reorder::move_dim;

@@ -102,6 +102,31 @@ ops! { OPS;
     fn movedim(&self, source: &[isize], destination: &[isize]) -> Result<Tensor> = movedim
         { samples: movedim_samples, errors: movedim_errors };
 
+    /// The tensor turned by `k` quarters from dimension `dims[0]` towards `dims[1]`, without copying; negative numbers turn
+    /// the other way.
+    ///
+    /// # Shapes
+    /// Odd numbers exchange the sizes of both dimensions.
+    ///
+    /// # Dtypes
+    /// All.
+    ///
+    /// # Derivative
+    /// The cotangent turned back.
+    ///
+    /// # Errors
+    /// `Dim` if a dimension is out of range or both are the same.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::Tensor;
+    /// let x = Tensor::from([[1, 2], [3, 4]]);
+    /// assert_eq!(x.rot90(1, [0, 1])?.to_vec::<i32>()?, [2, 4, 1, 3]);
+    /// assert_eq!(x.rot90(-1, [0, 1])?.to_vec::<i32>()?, [3, 1, 4, 2]);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    fn rot90(&self, k: isize, dims: [isize; 2]) -> Result<Tensor> = rot90 { samples: rot90_samples, errors: rot90_errors };
+
     /// The elements in reverse order along `dims`, without copying.
     ///
     /// # Shapes
@@ -267,6 +292,17 @@ impl Linear for Flip {
     }
 }
 
+fn rot90(x: &Tensor, k: isize, dims: [isize; 2]) -> Result<Tensor> {
+    resolve_dims("rot90", &dims, x.rank(), x.ty())?;
+    let [a, b] = dims;
+    match k.rem_euclid(4) {
+        0 => x.unchanged("rot90"),
+        1 => x.flip(&[b])?.transpose(a, b),
+        2 => x.flip(&dims),
+        _ => x.transpose(a, b)?.flip(&[b]),
+    }
+}
+
 fn flip(x: &Tensor, dims: &[isize]) -> Result<Tensor> {
     if dims.is_empty() {
         return x.unchanged("flip");
@@ -381,6 +417,23 @@ fn t_samples() -> Vec<Sample> {
 
 fn t_errors() -> Vec<ErrorSample> {
     vec![failing("rank", ErrorKind::Shape, "t: expected at most 2 dims, got f64[2,3,1]", |x| x.unsqueeze(2)?.t())]
+}
+
+fn rot90_samples() -> Vec<Sample> {
+    vec![
+        case("once", &[2, 3], &[3, 2], |x| x.rot90(1, [0, 1]), |i| vec![i[1], 2 - i[0]]),
+        case("twice", &[2, 3], &[2, 3], |x| x.rot90(-2, [0, 1]), |i| vec![1 - i[0], 2 - i[1]]),
+        case("back", &[2, 3], &[3, 2], |x| x.rot90(-1, [0, 1]), |i| vec![1 - i[1], i[0]]),
+        case("other order", &[2, 3], &[3, 2], |x| x.rot90(1, [1, 0]), |i| vec![1 - i[1], i[0]]),
+        case("around", &[2, 3], &[2, 3], |x| x.rot90(8, [0, 1]), <[usize]>::to_vec),
+        case("of three", &[2, 3, 2], &[2, 3, 2], |x| x.rot90(1, [0, -1]), |i| vec![i[2], i[1], 1 - i[0]]),
+        case("empty", &[0, 3], &[3, 0], |x| x.rot90(1, [0, 1]), |i| vec![i[1], 2 - i[0]]),
+    ]
+}
+
+fn rot90_errors() -> Vec<ErrorSample> {
+    let x = sample_tensor(&[2, 3], 0.0, 1.0, 1);
+    vec![ErrorSample::new("same", ErrorKind::Dim, "rot90:", move || x.rot90(1, [1, -1]))]
 }
 
 fn movedim_samples() -> Vec<Sample> {

@@ -56,6 +56,32 @@ ops! { OPS;
     /// ```
     fn repeat(&self, repeats: &[usize]) -> Result<Tensor> = repeat { samples: repeat_samples, errors: repeat_errors };
 
+    /// Copies of the whole tensor side by side, `repeats[k]` of them along dimension `k`, counted so that the last entry
+    /// speaks of the last dimension.
+    ///
+    /// This is [`repeat`](Tensor::repeat), but with fewer entries than dimensions the first dimensions stay.
+    ///
+    /// # Shapes
+    /// As those of [`repeat`](Tensor::repeat).
+    ///
+    /// # Dtypes
+    /// All.
+    ///
+    /// # Derivative
+    /// The sum over the copies.
+    ///
+    /// # Errors
+    /// `Shape` if the result is too large.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::Tensor;
+    /// let x = Tensor::from([[1, 2], [3, 4]]).tile(&[2])?;
+    /// assert_eq!(x.to_vec::<i32>()?, [1, 2, 1, 2, 3, 4, 3, 4]);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    fn tile(&self, repeats: &[usize]) -> Result<Tensor> = tile { samples: tile_samples, errors: tile_errors };
+
     /// Every slice along `dim` repeated `repeats` times, the copies next to each other.
     ///
     /// # Dtypes
@@ -134,12 +160,22 @@ fn check_size(op: &str, pairs: impl Iterator<Item = (usize, usize)>) -> Result<S
 }
 
 fn repeat(x: &Tensor, repeats: &[usize]) -> Result<Tensor> {
+    repeated("repeat", x, repeats)
+}
+
+fn tile(x: &Tensor, repeats: &[usize]) -> Result<Tensor> {
+    let mut all = Shape::from_elem(1, x.rank().saturating_sub(repeats.len()));
+    all.extend_from_slice(repeats);
+    repeated("tile", x, &all)
+}
+
+fn repeated(op: &str, x: &Tensor, repeats: &[usize]) -> Result<Tensor> {
     let Some(lead) = repeats.len().checked_sub(x.rank()) else {
         let (n, ty) = (x.rank(), x.ty());
-        bail!(Shape, "repeat: expected at least {n} repeats for {ty}, got {}", Brackets(repeats));
+        bail!(Shape, "{op}: expected at least {n} repeats for {ty}, got {}", Brackets(repeats));
     };
     let size = |k: usize| if k < lead { 1 } else { x.shape()[k - lead] };
-    let merged = check_size("repeat", repeats.iter().enumerate().map(|(k, &r)| (r, size(k))))?;
+    let merged = check_size(op, repeats.iter().enumerate().map(|(k, &r)| (r, size(k))))?;
     // A dim of copies before each dim, where there are any to make.
     let (mut ones, mut full) = (Shape::new(), Shape::new());
     for (k, &r) in repeats.iter().enumerate() {
@@ -210,6 +246,28 @@ fn repeat_errors() -> Vec<ErrorSample> {
         }),
         ErrorSample::new("size", ErrorKind::Shape, "is too large", move || y.repeat(&[usize::MAX, usize::MAX])),
     ]
+}
+
+fn tile_samples() -> Vec<Sample> {
+    let case = |label: &str, from: &'static [usize], repeats: &'static [usize], out: &'static [usize]| {
+        Sample::one(label, [sample_tensor(from, -1.0, 1.0, 1)], move |x| x[0].tile(repeats)).reference(move |x| {
+            vec![Naive::from_fn(out, |i| {
+                let own: Vec<usize> = i[i.len() - from.len()..].iter().zip(from).map(|(i, n)| i % n).collect();
+                x[0].at(&own)
+            })]
+        })
+    };
+    vec![
+        case("fewer", &[2, 3], &[2], &[2, 6]),
+        case("more", &[2], &[2, 1, 3], &[2, 1, 6]),
+        case("0-d", &[], &[2], &[2]),
+        case("no entry", &[2, 2], &[], &[2, 2]),
+    ]
+}
+
+fn tile_errors() -> Vec<ErrorSample> {
+    let x = sample_tensor(&[2], 0.0, 1.0, 1);
+    vec![ErrorSample::new("size", ErrorKind::Shape, "tile: a tensor of shape", move || x.tile(&[usize::MAX, 2]))]
 }
 
 fn repeat_interleave_samples() -> Vec<Sample> {

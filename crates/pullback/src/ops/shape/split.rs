@@ -89,6 +89,31 @@ ops! { OPS;
     fn chunk(&self, chunks: usize, dim: isize) -> Result<Vec<Tensor>> = chunk
         { samples: chunk_samples, errors: chunk_errors };
 
+    /// The tensor cut along `dim` into exactly `sections` parts whose sizes differ by at most 1, larger ones first. The
+    /// parts are views.
+    ///
+    /// # Shapes
+    /// With more sections than elements the last parts are empty.
+    ///
+    /// # Dtypes
+    /// All.
+    ///
+    /// # Derivative
+    /// The cotangents of the parts put together.
+    ///
+    /// # Errors
+    /// `Dim` if `dim` is out of range; `Value` for 0 sections; `Shape` for a list of parts that is too large.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::Tensor;
+    /// let parts = Tensor::from([1, 2, 3, 4, 5]).tensor_split(3, 0)?;
+    /// assert_eq!(parts.iter().map(Tensor::numel).collect::<Vec<_>>(), [2, 2, 1]);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    fn tensor_split(&self, sections: usize, dim: isize) -> Result<Vec<Tensor>> = tensor_split
+        { samples: tensor_split_samples, errors: tensor_split_errors };
+
     /// The slices along `dim`, each without that dimension. They are views.
     ///
     /// # Dtypes
@@ -206,6 +231,17 @@ fn equal_sizes(n: usize, size: usize) -> SmallVec<[usize; 4]> {
         return smallvec![0];
     }
     (0..n.div_ceil(size)).map(|k| size.min(n - k * size)).collect()
+}
+
+fn tensor_split(x: &Tensor, sections: usize, dim: isize) -> Result<Vec<Tensor>> {
+    let op = "tensor_split";
+    let dim = resolve_dim(op, dim, x.rank(), x.ty())?;
+    if sections == 0 {
+        bail!(Value, "{op}: expected 1 section or more for dim {dim} of {}, got 0", x.ty());
+    }
+    check_count(op, sections, x)?;
+    let (size, larger) = (x.shape()[dim] / sections, x.shape()[dim] % sections);
+    parts(x, dim, (0..sections).map(|k| size + usize::from(k < larger)).collect())
 }
 
 fn split(x: &Tensor, size: usize, dim: isize) -> Result<Vec<Tensor>> {
@@ -356,4 +392,47 @@ fn unbind_samples() -> Vec<Sample> {
 
 fn unbind_errors() -> Vec<ErrorSample> {
     vec![failing("dim", ErrorKind::Dim, "unbind: dim 2 is out of range for f64[2,3]", |x| x.unbind(2))]
+}
+
+fn tensor_split_samples() -> Vec<Sample> {
+    let case = |label: &str, shape: &[usize], sections: usize, dim: usize, starts: &'static [usize]| {
+        Sample::new(label, [sample_tensor(shape, -1.0, 1.0, 1)], move |x| x[0].tensor_split(sections, dim as isize))
+            .reference(move |x| {
+                let n = x[0].shape[dim];
+                let ends = starts[1..].iter().chain([&n]);
+                let part = |(&start, &end): (&usize, &usize)| {
+                    let mut shape = x[0].shape.clone();
+                    shape[dim] = end - start;
+                    Naive::from_fn(&shape, |at| {
+                        let mut from = at.to_vec();
+                        from[dim] += start;
+                        x[0].at(&from)
+                    })
+                };
+                starts.iter().zip(ends).map(part).collect()
+            })
+    };
+    vec![
+        case("larger first", &[8], 3, 0, &[0, 3, 6]),
+        case("columns", &[2, 4], 2, 1, &[0, 2]),
+        case("one", &[2], 1, 0, &[0]),
+        case("more than elements", &[2, 2], 3, 0, &[0, 1, 2]),
+        case("empty", &[0, 2], 2, 0, &[0, 0]),
+    ]
+}
+
+fn tensor_split_errors() -> Vec<ErrorSample> {
+    let x = sample_tensor(&[2, 3], 0.0, 1.0, 1);
+    let y = x.clone();
+    vec![
+        ErrorSample::new(
+            "none",
+            ErrorKind::Value,
+            "expected 1 section or more for dim 1 of f64[2,3], got 0",
+            move || Ok(x.tensor_split(0, 1)?.swap_remove(0)),
+        ),
+        ErrorSample::new("many", ErrorKind::Shape, "is too large", move || {
+            Ok(y.tensor_split(usize::MAX, 1)?.swap_remove(0))
+        }),
+    ]
 }

@@ -3,46 +3,48 @@
 use std::f64::consts::{LN_2, LN_10};
 
 use super::{Facts, Smooth, constant, smooth};
-use crate::kernels::math::Float;
+use crate::kernels::complex::Function2;
+use crate::kernels::math::complex::divide;
+use crate::kernels::math::{Float, complex};
 use crate::ops::arith::{div_owned, mul_owned};
 use crate::ops::family::{Slope, slope};
-use crate::{Result, Tensor};
+use crate::{Complex64, Result, Tensor};
 
 smooth! { OPS;
     /// The exponential function, elementwise.
-    exp = Exp, derivative "Itself.",
+    exp = Exp + complex, derivative "Itself.",
         example "assert_eq!(Tensor::from([0.0, f64::NEG_INFINITY]).exp()?.to_vec::<f64>()?, [1.0, 0.0]);";
 
     /// Two to the power of each element.
-    exp2 = Exp2, derivative "`ln(2)·exp2(x)`.",
+    exp2 = Exp2 + complex, derivative "`ln(2)·exp2(x)`.",
         example "assert_eq!(Tensor::from([3.0, -1.0]).exp2()?.to_vec::<f64>()?, [8.0, 0.5]);";
 
     /// `exp(x) - 1`, elementwise, exact also for small `x`.
-    expm1 = Expm1, derivative "`exp(x)`.",
+    expm1 = Expm1 + complex, derivative "`exp(x)`.",
         example "assert_eq!(Tensor::from(1e-20).expm1()?.item::<f64>()?, 1e-20);";
 
     /// The natural logarithm, elementwise; NaN below 0.
-    log = Log, derivative "`1/x`.",
+    log = Log + complex, derivative "`1/x`.",
         example "assert_eq!(Tensor::from([1.0, 0.0]).log()?.to_vec::<f64>()?, [0.0, f64::NEG_INFINITY]);";
 
     /// The logarithm to base 2, elementwise; NaN below 0.
-    log2 = Log2, derivative "`1/(ln(2)·x)`.",
+    log2 = Log2 + complex, derivative "`1/(ln(2)·x)`.",
         example "assert_eq!(Tensor::from([8.0, 0.5]).log2()?.to_vec::<f64>()?, [3.0, -1.0]);";
 
     /// The logarithm to base 10, elementwise; NaN below 0.
-    log10 = Log10, derivative "`1/(ln(10)·x)`.",
+    log10 = Log10 + complex, derivative "`1/(ln(10)·x)`.",
         example "assert_eq!(Tensor::from([1.0, 0.0]).log10()?.to_vec::<f64>()?, [0.0, f64::NEG_INFINITY]);";
 
     /// `log(1 + x)`, elementwise, exact also for small `x`.
-    log1p = Log1p, derivative "`1/(1 + x)`.",
+    log1p = Log1p + complex, derivative "`1/(1 + x)`.",
         example "assert_eq!(Tensor::from(1e-20).log1p()?.item::<f64>()?, 1e-20);";
 
     /// The square root, elementwise; NaN below 0.
-    sqrt = Sqrt, derivative "`1/(2·sqrt(x))`, which is infinite at 0.",
+    sqrt = Sqrt + complex, derivative "`1/(2·sqrt(x))`, which is infinite at 0.",
         example "assert_eq!(Tensor::from([9.0, 2.25]).sqrt()?.to_vec::<f64>()?, [3.0, 1.5]);";
 
     /// One over the square root, elementwise; NaN below 0.
-    rsqrt = Rsqrt, derivative "`-rsqrt(x)³/2`.",
+    rsqrt = Rsqrt + complex, derivative "`-rsqrt(x)³/2`.",
         example "assert_eq!(Tensor::from([4.0, 0.25]).rsqrt()?.to_vec::<f64>()?, [0.5, 2.0]);";
 
     /// The cube root, elementwise, also of negative numbers.
@@ -50,7 +52,7 @@ smooth! { OPS;
         example "assert_eq!(Tensor::from([0.0, 1.0, -1.0]).cbrt()?.to_vec::<f64>()?, [0.0, 1.0, -1.0]);";
 
     /// One over each element.
-    reciprocal = Reciprocal, derivative "`-1/x²`.",
+    reciprocal = Reciprocal + complex, derivative "`-1/x²`.",
         example "assert_eq!(Tensor::from([4.0, -0.5]).reciprocal()?.to_vec::<f64>()?, [0.25, -2.0]);";
 }
 
@@ -62,6 +64,7 @@ impl Facts for Exp {
 }
 
 impl Smooth for Exp {
+    const COMPLEX: Option<fn(Complex64) -> Complex64> = Some(complex::exp);
     const READS_INPUT: bool = false;
     const READS_OUTPUT: bool = true;
     #[inline(always)]
@@ -81,6 +84,7 @@ impl Facts for Exp2 {
 }
 
 impl Smooth for Exp2 {
+    const COMPLEX: Option<fn(Complex64) -> Complex64> = Some(complex::exp2);
     const READS_INPUT: bool = false;
     const READS_OUTPUT: bool = true;
     #[inline(always)]
@@ -94,6 +98,7 @@ impl Smooth for Exp2 {
 
 impl Slope for Exp2 {
     const NAME: &'static str = "exp2_backward";
+    const COMPLEX: Option<Function2> = Some(|d, y| d * y * LN_2);
     #[inline(always)]
     fn times<T: Float>(d: T, y: T) -> T {
         d * (y * T::from_f64(LN_2))
@@ -111,6 +116,7 @@ impl Facts for Expm1 {
 }
 
 impl Smooth for Expm1 {
+    const COMPLEX: Option<fn(Complex64) -> Complex64> = Some(complex::expm1);
     #[inline(always)]
     fn scalar<T: Float>(x: T) -> T {
         x.expm1()
@@ -129,6 +135,7 @@ impl Facts for Log {
 }
 
 impl Smooth for Log {
+    const COMPLEX: Option<fn(Complex64) -> Complex64> = Some(complex::log);
     #[inline(always)]
     fn scalar<T: Float>(x: T) -> T {
         x.log()
@@ -146,6 +153,7 @@ impl Facts for Log2 {
 }
 
 impl Smooth for Log2 {
+    const COMPLEX: Option<fn(Complex64) -> Complex64> = Some(complex::log2);
     #[inline(always)]
     fn scalar<T: Float>(x: T) -> T {
         x.log2()
@@ -157,6 +165,7 @@ impl Smooth for Log2 {
 
 impl Slope for Log2 {
     const NAME: &'static str = "log2_backward";
+    const COMPLEX: Option<Function2> = Some(|d, x| divide(d, x * LN_2));
     #[inline(always)]
     fn times<T: Float>(d: T, x: T) -> T {
         d / (x * T::from_f64(LN_2))
@@ -174,6 +183,7 @@ impl Facts for Log10 {
 }
 
 impl Smooth for Log10 {
+    const COMPLEX: Option<fn(Complex64) -> Complex64> = Some(complex::log10);
     #[inline(always)]
     fn scalar<T: Float>(x: T) -> T {
         x.log10()
@@ -185,6 +195,7 @@ impl Smooth for Log10 {
 
 impl Slope for Log10 {
     const NAME: &'static str = "log10_backward";
+    const COMPLEX: Option<Function2> = Some(|d, x| divide(d, x * LN_10));
     #[inline(always)]
     fn times<T: Float>(d: T, x: T) -> T {
         d / (x * T::from_f64(LN_10))
@@ -202,6 +213,7 @@ impl Facts for Log1p {
 }
 
 impl Smooth for Log1p {
+    const COMPLEX: Option<fn(Complex64) -> Complex64> = Some(complex::log1p);
     #[inline(always)]
     fn scalar<T: Float>(x: T) -> T {
         x.log1p()
@@ -213,6 +225,7 @@ impl Smooth for Log1p {
 
 impl Slope for Log1p {
     const NAME: &'static str = "log1p_backward";
+    const COMPLEX: Option<Function2> = Some(|d, x| divide(d, x + 1.0));
     #[inline(always)]
     fn times<T: Float>(d: T, x: T) -> T {
         d / (T::ONE + x)
@@ -230,6 +243,7 @@ impl Facts for Sqrt {
 }
 
 impl Smooth for Sqrt {
+    const COMPLEX: Option<fn(Complex64) -> Complex64> = Some(complex::sqrt);
     const READS_INPUT: bool = false;
     const READS_OUTPUT: bool = true;
     #[inline(always)]
@@ -243,6 +257,7 @@ impl Smooth for Sqrt {
 
 impl Slope for Sqrt {
     const NAME: &'static str = "sqrt_backward";
+    const COMPLEX: Option<Function2> = Some(|d, y| divide(d * 0.5, y));
     #[inline(always)]
     fn times<T: Float>(d: T, y: T) -> T {
         d * T::from_f64(0.5) / y
@@ -260,6 +275,7 @@ impl Facts for Rsqrt {
 }
 
 impl Smooth for Rsqrt {
+    const COMPLEX: Option<fn(Complex64) -> Complex64> = Some(complex::rsqrt);
     const READS_INPUT: bool = false;
     const READS_OUTPUT: bool = true;
     #[inline(always)]
@@ -273,6 +289,7 @@ impl Smooth for Rsqrt {
 
 impl Slope for Rsqrt {
     const NAME: &'static str = "rsqrt_backward";
+    const COMPLEX: Option<Function2> = Some(|d, y| d * y * y * y * -0.5);
     #[inline(always)]
     fn times<T: Float>(d: T, y: T) -> T {
         d * (T::from_f64(-0.5) * y * y * y)
@@ -320,6 +337,7 @@ impl Facts for Reciprocal {
 }
 
 impl Smooth for Reciprocal {
+    const COMPLEX: Option<fn(Complex64) -> Complex64> = Some(complex::reciprocal);
     const READS_INPUT: bool = false;
     const READS_OUTPUT: bool = true;
     #[inline(always)]
@@ -333,6 +351,7 @@ impl Smooth for Reciprocal {
 
 impl Slope for Reciprocal {
     const NAME: &'static str = "reciprocal_backward";
+    const COMPLEX: Option<Function2> = Some(|d, y| -(d * y * y));
     #[inline(always)]
     fn times<T: Float>(d: T, y: T) -> T {
         -(d * y * y)

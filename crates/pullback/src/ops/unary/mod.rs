@@ -13,7 +13,7 @@ use super::table::{Kink, Naive, Sample, sample_tensor};
 use crate::array::Array;
 use crate::kernels::map;
 use crate::kernels::math::Float;
-use crate::{Result, Tensor};
+use crate::{Complex64, Result, Tensor};
 
 /// How a function of one tensor is tested.
 trait Facts: 'static {
@@ -32,6 +32,8 @@ trait Facts: 'static {
 trait Smooth: Facts + Sized + Send + Sync {
     const READS_INPUT: bool = true;
     const READS_OUTPUT: bool = false;
+    /// The value of one complex element, if the function takes them.
+    const COMPLEX: Option<fn(Complex64) -> Complex64> = None;
 
     /// The value of one element.
     fn scalar<T: Float>(x: T) -> T;
@@ -140,7 +142,12 @@ use unary_doc;
 /// becomes `struct Sin;`, `impl Unary for Sin`, `impl Tensor { pub fn sin(&self) -> Result<Tensor> }` with the sections
 /// of its documentation, and an entry of `OPS`.
 macro_rules! smooth {
-    ($table:ident; $($(#[doc = $doc:literal])* $name:ident = $op:ident,
+    (@dtypes) => { "Floats; integers and bools become `f32`." };
+    (@dtypes complex) => {
+        "Floats and complex numbers; integers and bools become `f32`. Of complex numbers it is the principal value, and on its \
+        cuts that of the side which the sign of zero says."
+    };
+    ($table:ident; $($(#[doc = $doc:literal])* $name:ident = $op:ident $(+ $complex:ident)?,
         derivative $derivative:literal, example $example:literal;)*) => {
         $(
             struct $op;
@@ -151,6 +158,9 @@ macro_rules! smooth {
                 const READS_OUTPUT: bool = <$op as $crate::ops::unary::Smooth>::READS_OUTPUT;
                 #[inline]
                 fn kernel(x: &$crate::array::Array) -> $crate::Result<$crate::array::Array> {
+                    if let (Some(f), true) = (<$op as $crate::ops::unary::Smooth>::COMPLEX, x.dtype().is_complex()) {
+                        return Ok($crate::kernels::complex::map(x, &f));
+                    }
                     $crate::dtype::dispatch!(x.dtype(), stringify!($name), float, T =>
                         Ok(<$op as $crate::ops::unary::Smooth>::array::<T>(x)))
                 }
@@ -165,7 +175,7 @@ macro_rules! smooth {
 
             impl $crate::Tensor {
                 $(#[doc = $doc])*
-                #[doc = $crate::ops::unary::unary_doc!("Floats; integers and bools become `f32`.", $derivative, $example)]
+                #[doc = $crate::ops::unary::unary_doc!($crate::ops::unary::smooth!(@dtypes $($complex)?), $derivative, $example)]
                 #[inline]
                 pub fn $name(&self) -> $crate::Result<$crate::Tensor> {
                     let dtype = self.dtype();
@@ -179,8 +189,8 @@ macro_rules! smooth {
         )*
         pub(in crate::ops) static $table: &[$crate::ops::table::OpInfo] = &[$($crate::ops::table::OpInfo {
             name: stringify!($name),
-            doc: concat!($($doc, "\n",)* $crate::ops::unary::unary_doc!("Floats; integers and bools become `f32`.",
-                $derivative, $example)),
+            doc: concat!($($doc, "\n",)* $crate::ops::unary::unary_doc!(
+                $crate::ops::unary::smooth!(@dtypes $($complex)?), $derivative, $example)),
             signature: "",
             samples: || $crate::ops::unary::samples::<$op>($crate::Tensor::$name),
             errors: Vec::new,

@@ -4,7 +4,7 @@ use super::{Facts, by_dtype};
 use crate::array::Array;
 use crate::dtype::{Scalar, dispatch};
 use crate::kernels::math::Float;
-use crate::kernels::{cast, map};
+use crate::kernels::{cast, complex, map};
 use crate::ops::family::Unary;
 use crate::{DType, Result};
 
@@ -83,6 +83,11 @@ macro_rules! test {
             fn kernel(x: &Array) -> Result<Array> {
                 if !x.dtype().is_differentiable() {
                     return Ok(cast::full(x.shape(), Scalar::Bool($whole), DType::Bool));
+                }
+                if x.dtype().is_complex() {
+                    // What holds of whole numbers must hold of both parts, what does not of one.
+                    let [re, im] = complex::parts(x).map(|part| Self::kernel(&part));
+                    return Ok(map::zip::<bool, bool, bool>(&re?, &im?, x.shape(), |a, b| if $whole { a && b } else { a || b }));
                 }
                 dispatch!(x.dtype(), stringify!($name), float, T => Ok(map::map::<T, bool>(x,
                     #[inline(always)] |$x| $holds)))

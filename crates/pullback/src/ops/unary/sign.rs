@@ -3,21 +3,22 @@
 use super::{Facts, by_dtype, constant};
 use crate::array::Array;
 use crate::dtype::{Element, dispatch};
-use crate::kernels::map;
-use crate::kernels::math::Float;
+use crate::kernels::math::{self, Float};
+use crate::kernels::{complex, map};
 use crate::ops::arith::Arithmetic;
+use crate::ops::complex::real_slope;
 use crate::ops::family::{Slope, Unary, slope};
 use crate::{Result, Tensor};
 
 by_dtype! { OPS;
     /// The negative, elementwise.
-    neg = Neg, dtypes "Floats and integers, which stay what they are; integers wrap on overflow. A bool is an error.",
+    neg = Neg, dtypes "Numbers, which stay what they are; integers wrap on overflow. A bool is an error.",
         derivative "`-1`.",
         example "assert_eq!(Tensor::from([1i32, -2]).neg()?.to_vec::<i32>()?, [-1, 2]);";
 
     /// The magnitude, elementwise.
-    abs = Abs, dtypes "Floats and integers, which stay what they are; integers wrap on overflow. A bool is an error.",
-        derivative "`sign(x)`: 0 at 0, the mean of both sides.",
+    abs = Abs, dtypes "Numbers; real ones stay what they are, complex ones become real, and integers wrap on overflow. A bool is an error.",
+        derivative "`sign(x)`, for complex numbers `x/|x|`: 0 at 0, the mean of all sides.",
         example "assert_eq!(Tensor::from([1i32, -2]).abs()?.to_vec::<i32>()?, [1, 2]);";
 
     /// -1, 0 or 1 for negative, zero and positive elements; NaN for NaN, where PyTorch gives 0.
@@ -27,7 +28,7 @@ by_dtype! { OPS;
 
     /// The square, elementwise.
     square = Square,
-        dtypes "Floats and integers, which stay what they are; integers wrap on overflow. A bool is an error.",
+        dtypes "Numbers, which stay what they are; integers wrap on overflow. A bool is an error.",
         derivative "`2x`.",
         example "assert_eq!(Tensor::from([3i32, -2]).square()?.to_vec::<i32>()?, [9, 4]);";
 
@@ -85,6 +86,9 @@ impl Unary for Neg {
     const READS_INPUT: bool = false;
     #[inline]
     fn kernel(x: &Array) -> Result<Array> {
+        if x.dtype().is_complex() {
+            return dispatch!(x.dtype(), "neg", complex, T => Ok(map::map::<T, T>(x, #[inline(always)] |z| -z)));
+        }
         dispatch!(x.dtype(), "neg", number, T => Ok(map::map::<T, T>(x, #[inline(always)] |x| x.negative())))
     }
     fn derivative(d: &Tensor, _: &Tensor, _: &Tensor) -> Result<Tensor> {
@@ -102,11 +106,18 @@ impl Facts for Abs {
 
 impl Unary for Abs {
     const NAME: &'static str = "abs";
+    const HOLOMORPHIC: bool = false;
     #[inline]
     fn kernel(x: &Array) -> Result<Array> {
+        if x.dtype().is_complex() {
+            return Ok(complex::map_real(x, math::complex::abs));
+        }
         dispatch!(x.dtype(), "abs", number, T => Ok(map::map::<T, T>(x, #[inline(always)] |x| x.magnitude())))
     }
     fn derivative(d: &Tensor, x: &Tensor, _: &Tensor) -> Result<Tensor> {
+        if x.dtype().is_complex() {
+            return real_slope(d, &x.sgn()?);
+        }
         slope::<Abs>(d, x)
     }
 }
@@ -155,6 +166,9 @@ impl Unary for Square {
     const NAME: &'static str = "square";
     #[inline]
     fn kernel(x: &Array) -> Result<Array> {
+        if x.dtype().is_complex() {
+            return dispatch!(x.dtype(), "square", complex, T => Ok(map::map::<T, T>(x, #[inline(always)] |z| z * z)));
+        }
         dispatch!(x.dtype(), "square", number, T => Ok(map::map::<T, T>(x, #[inline(always)] |x| x.times(x))))
     }
     fn derivative(d: &Tensor, x: &Tensor, _: &Tensor) -> Result<Tensor> {
@@ -164,6 +178,7 @@ impl Unary for Square {
 
 impl Slope for Square {
     const NAME: &'static str = "square_backward";
+    const COMPLEX: Option<complex::Function2> = Some(|d, x| d * (x + x));
     #[inline(always)]
     fn times<T: Float>(d: T, x: T) -> T {
         d * (x + x)

@@ -4,59 +4,61 @@ use super::{Facts, Smooth, constant, smooth};
 use crate::array::Array;
 use crate::dtype::dispatch;
 use crate::function::OpRef;
+use crate::kernels::complex::Function2;
 use crate::kernels::map;
-use crate::kernels::math::{self, Float};
+use crate::kernels::math::complex::divide;
+use crate::kernels::math::{self, Float, complex};
 use crate::ops::arith::{div_owned, mul_owned};
 use crate::ops::family::{Slope, UnaryOp, UnaryWith, slope, unary_with};
-use crate::{Result, Tensor};
+use crate::{Complex64, Result, Tensor};
 
 smooth! { OPS;
     /// The sine, elementwise, of an angle in radians.
-    sin = Sin, derivative "`cos(x)`.",
+    sin = Sin + complex, derivative "`cos(x)`.",
         example "assert_eq!(Tensor::from(0.0).sin()?.item::<f64>()?, 0.0);";
 
     /// The cosine, elementwise, of an angle in radians.
-    cos = Cos, derivative "`-sin(x)`.",
+    cos = Cos + complex, derivative "`-sin(x)`.",
         example "assert_eq!(Tensor::from(0.0).cos()?.item::<f64>()?, 1.0);";
 
     /// The tangent, elementwise, of an angle in radians.
-    tan = Tan, derivative "`1 + tan(x)²`.",
+    tan = Tan + complex, derivative "`1 + tan(x)²`.",
         example "assert_eq!(Tensor::from(0.0).tan()?.item::<f64>()?, 0.0);";
 
     /// The angle in radians, from `-π/2` to `π/2`, whose sine each element is; NaN outside `-1..=1`.
-    asin = Asin, derivative "`1/sqrt(1 - x²)`, which is infinite at 1 and -1.",
+    asin = Asin + complex, derivative "`1/sqrt(1 - x²)`, which is infinite at 1 and -1.",
         example "assert_eq!(Tensor::from(0.0).asin()?.item::<f64>()?, 0.0);";
 
     /// The angle in radians, from `0` to `π`, whose cosine each element is; NaN outside `-1..=1`.
-    acos = Acos, derivative "`-1/sqrt(1 - x²)`, which is infinite at 1 and -1.",
+    acos = Acos + complex, derivative "`-1/sqrt(1 - x²)`, which is infinite at 1 and -1.",
         example "assert_eq!(Tensor::from(1.0).acos()?.item::<f64>()?, 0.0);";
 
     /// The angle in radians, from `-π/2` to `π/2`, whose tangent each element is.
-    atan = Atan, derivative "`1/(1 + x²)`.",
+    atan = Atan + complex, derivative "`1/(1 + x²)`.",
         example "assert_eq!(Tensor::from(0.0).atan()?.item::<f64>()?, 0.0);";
 
     /// The hyperbolic sine, elementwise.
-    sinh = Sinh, derivative "`cosh(x)`.",
+    sinh = Sinh + complex, derivative "`cosh(x)`.",
         example "assert_eq!(Tensor::from(0.0).sinh()?.item::<f64>()?, 0.0);";
 
     /// The hyperbolic cosine, elementwise.
-    cosh = Cosh, derivative "`sinh(x)`.",
+    cosh = Cosh + complex, derivative "`sinh(x)`.",
         example "assert_eq!(Tensor::from(0.0).cosh()?.item::<f64>()?, 1.0);";
 
     /// The hyperbolic tangent, elementwise.
-    tanh = Tanh, derivative "`1 - tanh(x)²`.",
+    tanh = Tanh + complex, derivative "`1 - tanh(x)²`.",
         example "assert_eq!(Tensor::from([0.0, 100.0]).tanh()?.to_vec::<f64>()?, [0.0, 1.0]);";
 
     /// The number whose hyperbolic sine each element is.
-    asinh = Asinh, derivative "`1/sqrt(x² + 1)`.",
+    asinh = Asinh + complex, derivative "`1/sqrt(x² + 1)`.",
         example "assert_eq!(Tensor::from(0.0).asinh()?.item::<f64>()?, 0.0);";
 
     /// The number, not negative, whose hyperbolic cosine each element is; NaN below 1.
-    acosh = Acosh, derivative "`1/sqrt(x² - 1)`, which is infinite at 1; NaN below 1, also below -1.",
+    acosh = Acosh + complex, derivative "`1/sqrt(x² - 1)`, which is infinite at 1; NaN below 1, also below -1.",
         example "assert_eq!(Tensor::from(1.0).acosh()?.item::<f64>()?, 0.0);";
 
     /// The number whose hyperbolic tangent each element is; NaN outside `-1..=1`.
-    atanh = Atanh, derivative "`1/(1 - x²)`, which is infinite at 1 and -1.",
+    atanh = Atanh + complex, derivative "`1/(1 - x²)`, which is infinite at 1 and -1.",
         example "assert_eq!(Tensor::from([0.0, 1.0]).atanh()?.to_vec::<f64>()?, [0.0, f64::INFINITY]);";
 
     /// `sin(πx)/(πx)`, elementwise, 1 at 0; exactly 0 at the other whole numbers and at infinity.
@@ -72,6 +74,7 @@ impl Facts for Sin {
 }
 
 impl Smooth for Sin {
+    const COMPLEX: Option<fn(Complex64) -> Complex64> = Some(complex::sin);
     #[inline(always)]
     fn scalar<T: Float>(x: T) -> T {
         x.sin()
@@ -92,6 +95,7 @@ impl Facts for Cos {
 }
 
 impl Smooth for Cos {
+    const COMPLEX: Option<fn(Complex64) -> Complex64> = Some(complex::cos);
     #[inline(always)]
     fn scalar<T: Float>(x: T) -> T {
         x.cos()
@@ -109,6 +113,7 @@ struct MinusTimes;
 
 impl Slope for MinusTimes {
     const NAME: &'static str = "minus_times";
+    const COMPLEX: Option<Function2> = Some(|d, v| -(d * v));
     #[inline(always)]
     fn times<T: Float>(d: T, v: T) -> T {
         -(d * v)
@@ -126,6 +131,7 @@ impl Facts for Tan {
 }
 
 impl Smooth for Tan {
+    const COMPLEX: Option<fn(Complex64) -> Complex64> = Some(complex::tan);
     const READS_INPUT: bool = false;
     const READS_OUTPUT: bool = true;
     #[inline(always)]
@@ -142,6 +148,7 @@ impl Smooth for Tan {
 
 impl Slope for Tan {
     const NAME: &'static str = "tan_backward";
+    const COMPLEX: Option<Function2> = Some(|d, y| d * (y * y + 1.0));
     #[inline(always)]
     fn times<T: Float>(d: T, y: T) -> T {
         d * (T::ONE + y * y)
@@ -164,6 +171,7 @@ impl Facts for Asin {
 }
 
 impl Smooth for Asin {
+    const COMPLEX: Option<fn(Complex64) -> Complex64> = Some(complex::asin);
     #[inline(always)]
     fn scalar<T: Float>(x: T) -> T {
         x.asin()
@@ -173,8 +181,14 @@ impl Smooth for Asin {
     }
 }
 
+/// The root of `1 - x²` on the sheet of the derivative of `asin`.
+fn around(x: Complex64) -> Complex64 {
+    complex::sqrt(1.0 - x) * complex::sqrt(1.0 + x)
+}
+
 impl Slope for Asin {
     const NAME: &'static str = "asin_backward";
+    const COMPLEX: Option<Function2> = Some(|d, x| divide(d, around(x)));
     #[inline(always)]
     fn times<T: Float>(d: T, x: T) -> T {
         d / ((T::ONE - x) * (T::ONE + x)).sqrt()
@@ -194,6 +208,7 @@ impl Facts for Acos {
 }
 
 impl Smooth for Acos {
+    const COMPLEX: Option<fn(Complex64) -> Complex64> = Some(complex::acos);
     #[inline(always)]
     fn scalar<T: Float>(x: T) -> T {
         x.acos()
@@ -205,6 +220,7 @@ impl Smooth for Acos {
 
 impl Slope for Acos {
     const NAME: &'static str = "acos_backward";
+    const COMPLEX: Option<Function2> = Some(|d, x| -divide(d, around(x)));
     #[inline(always)]
     fn times<T: Float>(d: T, x: T) -> T {
         -(d / ((T::ONE - x) * (T::ONE + x)).sqrt())
@@ -222,6 +238,7 @@ impl Facts for Atan {
 }
 
 impl Smooth for Atan {
+    const COMPLEX: Option<fn(Complex64) -> Complex64> = Some(complex::atan);
     #[inline(always)]
     fn scalar<T: Float>(x: T) -> T {
         x.atan()
@@ -233,6 +250,7 @@ impl Smooth for Atan {
 
 impl Slope for Atan {
     const NAME: &'static str = "atan_backward";
+    const COMPLEX: Option<Function2> = Some(|d, x| divide(d, x * x + 1.0));
     #[inline(always)]
     fn times<T: Float>(d: T, x: T) -> T {
         d / (T::ONE + x * x)
@@ -250,6 +268,7 @@ impl Facts for Sinh {
 }
 
 impl Smooth for Sinh {
+    const COMPLEX: Option<fn(Complex64) -> Complex64> = Some(complex::sinh);
     #[inline(always)]
     fn scalar<T: Float>(x: T) -> T {
         x.sinh()
@@ -267,6 +286,7 @@ impl Facts for Cosh {
 }
 
 impl Smooth for Cosh {
+    const COMPLEX: Option<fn(Complex64) -> Complex64> = Some(complex::cosh);
     #[inline(always)]
     fn scalar<T: Float>(x: T) -> T {
         x.cosh()
@@ -284,6 +304,7 @@ impl Facts for Tanh {
 }
 
 impl Smooth for Tanh {
+    const COMPLEX: Option<fn(Complex64) -> Complex64> = Some(complex::tanh);
     const READS_INPUT: bool = false;
     const READS_OUTPUT: bool = true;
     #[inline(always)]
@@ -297,6 +318,7 @@ impl Smooth for Tanh {
 
 impl Slope for Tanh {
     const NAME: &'static str = "tanh_backward";
+    const COMPLEX: Option<Function2> = Some(|d, y| d * (1.0 - y * y));
     #[inline(always)]
     fn times<T: Float>(d: T, y: T) -> T {
         d * (T::ONE - y * y)
@@ -314,6 +336,7 @@ impl Facts for Asinh {
 }
 
 impl Smooth for Asinh {
+    const COMPLEX: Option<fn(Complex64) -> Complex64> = Some(complex::asinh);
     #[inline(always)]
     fn scalar<T: Float>(x: T) -> T {
         x.asinh()
@@ -325,6 +348,7 @@ impl Smooth for Asinh {
 
 impl Slope for Asinh {
     const NAME: &'static str = "asinh_backward";
+    const COMPLEX: Option<Function2> = Some(|d, x| divide(d, complex::sqrt(x * x + 1.0)));
     #[inline(always)]
     fn times<T: Float>(d: T, x: T) -> T {
         // The square of a large input would overflow.
@@ -347,6 +371,7 @@ impl Facts for Acosh {
 }
 
 impl Smooth for Acosh {
+    const COMPLEX: Option<fn(Complex64) -> Complex64> = Some(complex::acosh);
     #[inline(always)]
     fn scalar<T: Float>(x: T) -> T {
         x.acosh()
@@ -358,6 +383,7 @@ impl Smooth for Acosh {
 
 impl Slope for Acosh {
     const NAME: &'static str = "acosh_backward";
+    const COMPLEX: Option<Function2> = Some(|d, x| divide(d, complex::sqrt(x - 1.0) * complex::sqrt(x + 1.0)));
     #[inline(always)]
     fn times<T: Float>(d: T, x: T) -> T {
         // One root of the product would overflow for large inputs.
@@ -378,6 +404,7 @@ impl Facts for Atanh {
 }
 
 impl Smooth for Atanh {
+    const COMPLEX: Option<fn(Complex64) -> Complex64> = Some(complex::atanh);
     #[inline(always)]
     fn scalar<T: Float>(x: T) -> T {
         x.atanh()
@@ -389,6 +416,7 @@ impl Smooth for Atanh {
 
 impl Slope for Atanh {
     const NAME: &'static str = "atanh_backward";
+    const COMPLEX: Option<Function2> = Some(|d, x| divide(d, (1.0 - x) * (1.0 + x)));
     #[inline(always)]
     fn times<T: Float>(d: T, x: T) -> T {
         d / ((T::ONE - x) * (T::ONE + x))

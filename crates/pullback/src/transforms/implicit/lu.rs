@@ -2,6 +2,8 @@
 
 use super::solver::Failure;
 use crate::error::bail;
+use crate::kernels::linalg::element_of;
+use crate::kernels::linalg::lu::{factor_one, solve_one};
 use crate::shape::{Shape, broadcast, numel};
 use crate::{DType, Result, Tensor};
 
@@ -38,26 +40,12 @@ pub(super) fn solve(a: &Tensor, b: &Tensor, failure: Failure) -> Result<Tensor> 
     Tensor::from_slice(&solutions, &shape)?.to_dtype(b.dtype())
 }
 
-/// Where element `k` of a shape lies in one that broadcasts to it.
-fn element_of(own: &[usize], whole: &[usize], mut k: usize) -> usize {
-    let (mut place, mut stride) = (0, 1);
-    for (d, &size) in whole.iter().enumerate().rev() {
-        let Some(&own) = (d + own.len()).checked_sub(whole.len()).and_then(|d| own.get(d)) else { break };
-        if own != 1 {
-            place += k % size * stride;
-        }
-        k /= size;
-        stride *= own;
-    }
-    place
-}
-
 /// A matrix as the product of a lower and an upper triangle, with exchanged rows.
 struct Factors {
     n: usize,
     /// Both triangles.
     elements: Vec<f64>,
-    order: Vec<usize>,
+    order: Vec<i64>,
     rows: Vec<f64>,
     columns: Vec<f64>,
     /// The step at which there was no pivot.
@@ -66,7 +54,7 @@ struct Factors {
 }
 
 impl Factors {
-    /// Elimination with partial pivoting, which stops where every pivot is smaller than `tiny`.
+    /// Elimination with partial pivoting; no pivot may be smaller than `tiny`.
     fn of(mut a: Vec<f64>, n: usize, tiny: f64) -> Factors {
         let finite = a.iter().all(|v| v.is_finite());
         // Rows and columns of size 1 make pivots comparable, in whatever units the equations and unknowns are.
@@ -82,42 +70,9 @@ impl Factors {
         for row in a.chunks_mut(n.max(1)) {
             row.iter_mut().zip(&columns).for_each(|(v, size)| *v /= size);
         }
-        let mut factors = Factors { n, elements: a, order: (0..n).collect(), rows, columns, singular: None, finite };
-        if finite {
-            factors.singular = factors.eliminate(tiny).err();
-        }
-        factors
-    }
-
-    fn eliminate(&mut self, tiny: f64) -> Result<(), usize> {
-        let (n, a) = (self.n, &mut self.elements);
-        for k in 0..n {
-            let mut pivot = k;
-            for row in k + 1..n {
-                if a[row * n + k].abs() > a[pivot * n + k].abs() {
-                    pivot = row;
-                }
-            }
-            if a[pivot * n + k].abs() <= tiny {
-                return Err(k);
-            }
-            if pivot != k {
-                for column in 0..n {
-                    a.swap(k * n + column, pivot * n + column);
-                }
-                self.order.swap(k, pivot);
-            }
-            let (above, below) = a.split_at_mut((k + 1) * n);
-            let first = &above[k * n..];
-            for row in below.chunks_mut(n) {
-                row[k] /= first[k];
-                let factor = row[k];
-                if factor != 0.0 {
-                    row[k + 1..].iter_mut().zip(&first[k + 1..]).for_each(|(v, f)| *v -= factor * f);
-                }
-            }
-        }
-        Ok(())
+        let order = if finite { factor_one(n, &mut a) } else { Vec::new() };
+        let singular = (0..n).find(|&k| finite && a[k * n + k].abs() <= tiny);
+        Factors { n, elements: a, order, rows, columns, singular, finite }
     }
 
     /// The solution for a right-hand side; NaN where there is none.
@@ -126,15 +81,8 @@ impl Factors {
         if !self.finite || self.singular.is_some() {
             return vec![f64::NAN; n];
         }
-        let dot = |a: &[f64], x: &[f64]| a.iter().zip(x).map(|(a, x)| a * x).sum::<f64>();
-        let mut x: Vec<f64> = self.order.iter().map(|&row| b[row] / self.rows[row]).collect();
-        for k in 0..n {
-            x[k] -= dot(&self.elements[k * n..k * n + k], &x);
-        }
-        for k in (0..n).rev() {
-            let row = &self.elements[k * n..(k + 1) * n];
-            x[k] = (x[k] - dot(&row[k + 1..], &x[k + 1..])) / row[k];
-        }
+        let mut x: Vec<f64> = self.order.iter().map(|&row| b[row as usize] / self.rows[row as usize]).collect();
+        solve_one(n, &self.elements, &mut x);
         x.iter_mut().zip(&self.columns).for_each(|(x, size)| *x /= size);
         x
     }

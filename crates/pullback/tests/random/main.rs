@@ -1,5 +1,8 @@
 //! Random numbers: reproducible, distributed as they should be, and as every surrounding `vmap` says.
 
+mod distributions;
+mod parameters;
+
 use Randomness::{Different, Same};
 use pullback::random::{Generator, Key};
 use pullback::{DType, ErrorKind, Randomness, Result, Tensor, Vmap, grad, jacfwd, jacrev, jvp, vmap};
@@ -124,15 +127,18 @@ fn lanes_have_numbers_of_their_own_or_share_them() {
 #[test]
 fn a_vmap_that_says_nothing_refuses_and_names_both_ways_out() {
     let x = Tensor::zeros(&[5], DType::F64).unwrap();
-    let draws: [fn(Key) -> Result<Tensor>; 6] = [
+    let draws: [fn(Key) -> Result<Tensor>; 8] = [
         |k| k.uniform(&[], DType::F64),
         |k| k.normal(&[], DType::F32),
         |k| k.randint(0, 2, &[], DType::I64),
         |k| k.bernoulli(0.5, &[]),
         |k| k.permutation(3),
         |k| k.dropout(&Tensor::from(1.0), 0.5),
+        |k| k.gamma(1.0, &[2], DType::F32),
+        |k| k.multinomial(&Tensor::from([1.0, 2.0]), 1, false),
     ];
-    for (draw, name) in draws.iter().zip(["uniform", "normal", "randint", "bernoulli", "permutation", "dropout"]) {
+    let names = ["uniform", "normal", "randint", "bernoulli", "permutation", "dropout", "gamma", "multinomial"];
+    for (draw, name) in draws.iter().zip(names) {
         // Also where no input of the draw is batched.
         let e = vmap(|_: &Tensor| draw(Key::new(0)))(&x).unwrap_err();
         assert_eq!(e.kind(), ErrorKind::Randomness);

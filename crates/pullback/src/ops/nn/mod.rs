@@ -1,0 +1,24 @@
+//! What neural networks are made of: options of the operations on [`Tensor`](crate::Tensor) that slide a window over an
+//! image, and the enumerations that others take.
+
+pub(super) mod activations;
+pub(super) mod attention;
+pub(super) mod conv;
+pub(super) mod embedding;
+pub(super) mod fold;
+pub(super) mod interpolate;
+mod loss_samples;
+pub(super) mod losses;
+mod norm_samples;
+pub(super) mod norms;
+mod options;
+pub(super) mod pool;
+mod resample;
+mod samples;
+pub(super) mod shuffle;
+
+pub use attention::Attention;
+pub use fold::Patches;
+pub use interpolate::{Interpolate, InterpolateMode};
+pub use options::{Conv, ConvPadding, ConvTranspose, PerDim};
+pub use pool::{AvgPool, MaxPool};
