@@ -57,8 +57,8 @@ fn place<T, const MARK: usize>(marked: NonNull<u8>) -> *mut Counted<T> {
 
 #[inline(always)]
 fn counts<'a, T, const MARK: usize>(marked: NonNull<u8>) -> &'a AtomicU64 {
-    // SAFETY: the allocation lives as long as any handle, which the callers borrow.
-    unsafe { &*(&raw const (*place::<T, MARK>(marked)).counts) }
+    // SAFETY: the allocation lives as long as any handle, which the callers borrow, and the counts lie in front.
+    unsafe { &*place::<T, MARK>(marked).cast::<AtomicU64>() }
 }
 
 /// Takes a strong handle from the counts; true if it was the last.
@@ -302,10 +302,10 @@ mod tests {
         *Handle::get_mut(&mut a).unwrap() += 1;
         let weak = Handle::downgrade(&a);
         assert!(Handle::get_mut(&mut a).is_none(), "a weak handle could become one");
-        let a = Handle::try_unwrap(a).err().expect("there is a weak handle");
+        let a = Handle::try_unwrap(a).expect_err("there is a weak handle");
         drop(weak);
         let b = a.clone();
-        let a = Handle::try_unwrap(a).err().expect("there are two");
+        let a = Handle::try_unwrap(a).expect_err("there are two");
         assert_eq!(Handle::into_inner(b), None);
         assert_eq!(Handle::try_unwrap(a).ok(), Some(6));
         let a = Handle::<_, 0>::new(7);
