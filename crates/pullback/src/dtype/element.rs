@@ -17,7 +17,7 @@ macro_rules! words {
 }
 words!(bool, u8, i32, i64, f16, bf16, f32, f64, Complex32, Complex64, u16, u32, u64, [u32; 2], [u64; 2]);
 
-/// A Rust type that can be the element of a tensor: `bool`, `u8`, `i32`, `i64`, [`f16`], [`bf16`], `f32`, `f64`,
+/// A Rust type that can be the element of a tensor: `bool`, `u8`, `i32`, `i64`, [`struct@f16`], [`bf16`], `f32`, `f64`,
 /// [`Complex32`], [`Complex64`]. Sealed.
 pub trait Element: sealed::Word + Default + PartialEq + fmt::Debug + fmt::Display {
     /// The dtype of a tensor with these elements.

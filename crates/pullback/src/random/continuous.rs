@@ -174,10 +174,10 @@ draws! {
     /// Floats; numbers are drawn in `f64` and converted.
     ///
     /// # Derivative
-    /// That of [`gamma`](Key::gamma).
+    /// That of [`gamma`](crate::random::Key::gamma).
     ///
     /// # Errors
-    /// As for [`gamma`](Key::gamma).
+    /// As for [`gamma`](crate::random::Key::gamma).
     ///
     /// # Example
     /// ```
@@ -197,10 +197,10 @@ draws! {
     /// Floats; numbers are drawn in `f64` and converted.
     ///
     /// # Derivative
-    /// That of [`gamma`](Key::gamma).
+    /// That of [`gamma`](crate::random::Key::gamma).
     ///
     /// # Errors
-    /// As for [`gamma`](Key::gamma), and `Shape` for `[]`.
+    /// As for [`gamma`](crate::random::Key::gamma), and `Shape` for `[]`.
     ///
     /// # Example
     /// ```
@@ -221,10 +221,10 @@ draws! {
     /// Floats; numbers are drawn in `f64` and converted.
     ///
     /// # Derivative
-    /// That of [`gamma`](Key::gamma).
+    /// That of [`gamma`](crate::random::Key::gamma).
     ///
     /// # Errors
-    /// As for [`gamma`](Key::gamma).
+    /// As for [`gamma`](crate::random::Key::gamma).
     ///
     /// # Example
     /// ```
@@ -236,7 +236,7 @@ draws! {
     fn chi2(df: impl Operand, shape: &[usize], dtype: DType);
 
     /// Numbers of Student's t distribution with `df` degrees of freedom: a normal one, divided by the root of one of
-    /// [`chi2`](Key::chi2) over `df`.
+    /// [`chi2`](crate::random::Key::chi2) over `df`.
     ///
     /// # Shapes
     /// The degrees broadcast to `shape`.
@@ -245,10 +245,10 @@ draws! {
     /// Floats; numbers are drawn in `f64` and converted.
     ///
     /// # Derivative
-    /// That of [`gamma`](Key::gamma).
+    /// That of [`gamma`](crate::random::Key::gamma).
     ///
     /// # Errors
-    /// As for [`gamma`](Key::gamma).
+    /// As for [`gamma`](crate::random::Key::gamma).
     ///
     /// # Example
     /// ```

@@ -113,7 +113,7 @@ impl Key {
         Key { key, stream }
     }
 
-    /// `N` keys: those of [`fold_in`](Key::fold_in) for the numbers from 0.
+    /// `N` keys: those of [`fold_in`](crate::random::Key::fold_in) for the numbers from 0.
     ///
     /// ```
     /// use pullback::random::Key;
@@ -213,7 +213,7 @@ macro_rules! draws {
             }
         )* }
         impl $crate::random::Generator { $(
-            #[doc = concat!("[`Key::", stringify!($name), "`] with the next key.")]
+            #[doc = concat!("[`Key::", stringify!($name), "`](crate::random::Key::", stringify!($name), ") with the next key.")]
             ///
             /// # Errors
             /// The same.
@@ -321,7 +321,7 @@ draws! {
     /// Srivastava et al., "Dropout: a simple way to prevent neural networks from overfitting", 2014.
     fn dropout(x: &Tensor, p: f64);
 
-    /// [`dropout`](Key::dropout) of whole channels of sequences: each sequence `[length]` of `x` is set to zero with probability `p`, the
+    /// [`dropout`](crate::random::Key::dropout) of whole channels of sequences: each sequence `[length]` of `x` is set to zero with probability `p`, the
     /// others are divided by `1 - p`.
     ///
     /// # Shapes
@@ -348,7 +348,7 @@ draws! {
     /// Tompson et al., "Efficient object localization using convolutional networks", 2015.
     fn dropout1d(x: &Tensor, p: f64);
 
-    /// [`dropout1d`](Key::dropout1d) of whole channels of images `[height, width]`.
+    /// [`dropout1d`](crate::random::Key::dropout1d) of whole channels of images `[height, width]`.
     ///
     /// # Errors
     /// As for `dropout1d`.
@@ -362,7 +362,7 @@ draws! {
     /// ```
     fn dropout2d(x: &Tensor, p: f64);
 
-    /// [`dropout1d`](Key::dropout1d) of whole channels of volumes `[depth, height, width]`.
+    /// [`dropout1d`](crate::random::Key::dropout1d) of whole channels of volumes `[depth, height, width]`.
     ///
     /// # Errors
     /// As for `dropout1d`.
