@@ -1,7 +1,5 @@
 //! Addition, subtraction, multiplication, division, and how operands come to a common dtype.
 
-use std::cell::RefCell;
-
 use super::family::{Binary, Operands, Reads, binary};
 use super::table::{ErrorSample, Naive, OpInfo, Sample, sample_tensor};
 use crate::array::Array;
@@ -29,37 +27,7 @@ pub(crate) fn number(op: &str, value: Scalar, other: DType) -> Result<Tensor> {
     {
         return Err(does_not_fit(op, i, dtype));
     }
-    match value {
-        Scalar::Float(x) => Ok(float(x, dtype)),
-        _ => Ok(scalar_tensor(value, dtype)),
-    }
-}
-
-/// How many numbers each thread remembers.
-const REMEMBERED: usize = 16;
-
-thread_local! {
-    /// Floats that were operands lately: a loop has few, and they are the same in every step.
-    static FLOATS: RefCell<[Option<(u64, Tensor)>; REMEMBERED]> = const { RefCell::new([const { None }; REMEMBERED]) };
-}
-
-/// A 0-d tensor with the value of a float.
-fn float(value: f64, dtype: DType) -> Tensor {
-    let bits = value.to_bits();
-    // The upper bits of a product depend on all bits of the number.
-    let slot = (bits.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 60) as usize % REMEMBERED;
-    let found = FLOATS.try_with(|floats| {
-        let mut floats = floats.borrow_mut();
-        match &floats[slot] {
-            Some((known, t)) if *known == bits && t.dtype() == dtype => t.clone(),
-            _ => {
-                let t = scalar_tensor(Scalar::Float(value), dtype);
-                floats[slot] = Some((bits, t.clone()));
-                t
-            }
-        }
-    });
-    found.unwrap_or_else(|_| scalar_tensor(Scalar::Float(value), dtype))
+    Ok(scalar_tensor(value, dtype))
 }
 
 /// Whether an integer is a value of `dtype`; floats take all, rounded.
