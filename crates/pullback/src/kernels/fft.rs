@@ -69,12 +69,22 @@ fn last(rank: usize, dim: usize) -> (Dims, Dims) {
     (order, back)
 }
 
+/// The shape of `x` with `n` elements along `dim`.
+fn resized(x: &Array, dim: usize, n: usize) -> Shape {
+    let mut shape = x.to_shape();
+    shape[dim] = n;
+    shape
+}
+
 /// The transform along `dim`, which is not empty, times `scale`.
 pub(crate) fn complex<T: Sample>(x: &Array, dim: usize, inverse: bool, scale: f64) -> Array
 where
     Complex<T>: Element,
 {
     let n = x.shape()[dim];
+    if x.numel() == 0 {
+        return x.clone();
+    }
     let (kind, direction) = match inverse {
         false => (Kind::Forward, FftDirection::Forward),
         true => (Kind::Inverse, FftDirection::Inverse),
@@ -94,7 +104,10 @@ where
                 let mut scratch = vec![zero; plan.get_inplace_scratch_len()];
                 for row in range {
                     let row = std::slice::from_raw_parts_mut(out.at(row * n), n);
-                    plan.process_with_scratch(row, &mut scratch);
+                    // One number is its own transform, and products with zero would make infinity NaN.
+                    if n > 1 {
+                        plan.process_with_scratch(row, &mut scratch);
+                    }
                     if scale != T::ONE {
                         row.iter_mut().for_each(|z| *z = Complex { re: z.re * scale, im: z.im * scale });
                     }
@@ -117,6 +130,9 @@ where
     Complex<T>: Element,
 {
     let n = x.shape()[dim];
+    if x.numel() == 0 {
+        return Array::full(resized(x, dim, n / 2 + 1), <Complex<T> as Element>::ZERO);
+    }
     let plan = plan::<T, dyn RealToComplex<T>>(Kind::FromReal, n, || RealFftPlanner::new().plan_fft_forward(n));
     let (order, back) = last(x.rank(), dim);
     let x = super::copy::contiguous(&x.permute(&order));
@@ -153,6 +169,9 @@ where
 {
     let half = x.shape()[dim];
     debug_assert_eq!(half, n / 2 + 1);
+    if x.numel() == 0 {
+        return Array::full(resized(x, dim, n), <T as Element>::ZERO);
+    }
     let plan = plan::<T, dyn ComplexToReal<T>>(Kind::ToReal, n, || RealFftPlanner::new().plan_fft_inverse(n));
     let (order, back) = last(x.rank(), dim);
     let x = super::copy::contiguous(&x.permute(&order));

@@ -241,7 +241,9 @@ fn weights_of(row: &[f64], logs: bool, least: usize, into: &mut Vec<f64>) -> Res
         let names = if least == 1 { "category" } else { "categories" };
         return Err(format!("expected at least {least} {names} of positive probability, got {given}"));
     }
-    into.extend(row.iter().map(|&v| if logs { Float::exp(v - most) } else { v / most }));
+    // A weight that is small beside the largest stays one: it was counted as a category.
+    let relative = |v: f64| if v > 0.0 { (v / most).max(f64::MIN_POSITIVE) } else { 0.0 };
+    into.extend(row.iter().map(|&v| if logs { Float::exp(v - most) } else { relative(v) }));
     Ok(())
 }
 

@@ -6,7 +6,7 @@ use super::gamma::{log_gamma, normal_quantile};
 use super::parameters::{Must, parameter};
 use super::{check_float, draw, draws};
 use crate::error::bail;
-use crate::tensor::Operand;
+use crate::tensor::{Operand, checked_numel};
 use crate::{DType, Result, Tensor};
 
 draws! {
@@ -98,7 +98,8 @@ draws! {
     /// That of `exp(mean + std·z)`, where `z` is normal.
     ///
     /// # Errors
-    /// `Value` for a mean that is not finite or a deviation that is not from 0 up and finite; `Shape` if they do not
+    /// `Value` for a mean that is not finite or a deviation that is not from 0 up and finite, in `f32` unless the
+    /// dtype is `f64`; `Shape` if they do not
     /// broadcast; `Dtype` for another dtype; `Randomness` under a `vmap` that forbids it.
     ///
     /// # Example
@@ -146,7 +147,7 @@ draws! {
     /// distribution function `F` and density `p`. There are two derivatives in every mode; a third one is refused.
     ///
     /// # Errors
-    /// `Value` for a concentration that is not above 0 and finite; `Shape` if it does not broadcast; `Dtype` for another
+    /// `Value` for a concentration that is not from 1e-100 up and finite; `Shape` if it does not broadcast; `Dtype` for another
     /// dtype; `Randomness` under a `vmap` that forbids it; `NotDifferentiable` for a third derivative.
     ///
     /// # Example
@@ -276,6 +277,7 @@ fn exponential(from: Source, rate: impl Operand, shape: &[usize], dtype: DType) 
 
 /// `n` draws in one.
 fn several(op: &'static str, kind: Kind, n: usize, shape: &[usize], from: Source) -> Result<Vec<Tensor>> {
+    checked_numel(op, shape)?;
     let all = draw(op, kind, &[&[n], shape].concat(), from)?;
     (0..n as isize).map(|k| all.select(0, k)).collect()
 }
@@ -304,8 +306,17 @@ fn cauchy(from: Source, shape: &[usize], dtype: DType) -> Result<Tensor> {
 fn log_normal(from: Source, mean: impl Operand, std: impl Operand, shape: &[usize], dtype: DType) -> Result<Tensor> {
     let op = "log_normal";
     check_float(op, dtype)?;
-    let mean = parameter(op, "mean", Must::FINITE, mean, shape)?.to_dtype(working(dtype))?;
-    let std = parameter(op, "standard deviation", Must::NOT_NEGATIVE, std, shape)?.to_dtype(working(dtype))?;
+    // In single precision those beyond it would be infinite, and their sum no number.
+    let (finite, not_negative) = if working(dtype) == DType::F32 {
+        (
+            Must { be: "finite in f32", hold: |v| (v as f32).is_finite() },
+            Must { be: "from 0 up and finite in f32", hold: |v| v >= 0.0 && (v as f32).is_finite() },
+        )
+    } else {
+        (Must { be: "finite", hold: f64::is_finite }, Must::NOT_NEGATIVE)
+    };
+    let mean = parameter(op, "mean", finite, mean, shape)?.to_dtype(working(dtype))?;
+    let std = parameter(op, "standard deviation", not_negative, std, shape)?.to_dtype(working(dtype))?;
     draw(op, Kind::Normal(working(dtype)), shape, from)?.mul(std)?.add(mean)?.exp()?.to_dtype(dtype)
 }
 
@@ -320,7 +331,10 @@ fn truncated_normal(
     check_float(op, dtype)?;
     let lower = parameter(op, "lower bound", Must::ORDERED, lower, shape)?;
     let upper = parameter(op, "upper bound", Must::ORDERED, upper, shape)?;
-    let wide = Must { be: "between the bounds above 0: `lower` must be below `upper`", hold: |v| v > 0.0 };
+    let wide = Must {
+        be: "between the bounds above 0: `lower` must be below `upper`, and not both more than 38 deviations from 0",
+        hold: |v| v > 0.0,
+    };
     // In the half where the tail is small and exact. Where both signs occur, either will do.
     let mirrored = lower.gt(0.0)?;
     let below = mirrored.where_(upper.neg()?, &lower)?;
@@ -337,14 +351,14 @@ fn truncated_normal(
 
 fn gamma(from: Source, concentration: impl Operand, shape: &[usize], dtype: DType) -> Result<Tensor> {
     check_float("gamma", dtype)?;
-    let a = parameter("gamma", "concentration", Must::POSITIVE, concentration, shape)?;
+    let a = parameter("gamma", "concentration", Must::CONCENTRATION, concentration, shape)?;
     log_gamma(&draw("gamma", Kind::Bits, shape, from)?, &a)?.exp()?.to_dtype(dtype)
 }
 
 fn beta(from: Source, a: impl Operand, b: impl Operand, shape: &[usize], dtype: DType) -> Result<Tensor> {
     check_float("beta", dtype)?;
-    let a = parameter("beta", "first concentration", Must::POSITIVE, a, shape)?;
-    let b = parameter("beta", "second concentration", Must::POSITIVE, b, shape)?;
+    let a = parameter("beta", "first concentration", Must::CONCENTRATION, a, shape)?;
+    let b = parameter("beta", "second concentration", Must::CONCENTRATION, b, shape)?;
     let seeds = several("beta", Kind::Bits, 2, shape, from)?;
     log_gamma(&seeds[0], &a)?.sub(log_gamma(&seeds[1], &b)?)?.sigmoid()?.to_dtype(dtype)
 }
@@ -354,19 +368,19 @@ fn dirichlet(from: Source, concentration: impl Operand, shape: &[usize], dtype: 
     if shape.is_empty() {
         bail!(Shape, "dirichlet: expected a shape with a last dimension for the vectors, got []");
     }
-    let a = parameter("dirichlet", "concentration", Must::POSITIVE, concentration, shape)?;
+    let a = parameter("dirichlet", "concentration", Must::CONCENTRATION, concentration, shape)?;
     log_gamma(&draw("dirichlet", Kind::Bits, shape, from)?, &a)?.softmax(-1)?.to_dtype(dtype)
 }
 
 fn chi2(from: Source, df: impl Operand, shape: &[usize], dtype: DType) -> Result<Tensor> {
     check_float("chi2", dtype)?;
-    let df = parameter("chi2", "number of degrees of freedom", Must::POSITIVE, df, shape)?;
+    let df = parameter("chi2", "number of degrees of freedom", Must::CONCENTRATION, df, shape)?;
     log_gamma(&draw("chi2", Kind::Bits, shape, from)?, &df.mul(0.5)?)?.exp()?.mul(2.0)?.to_dtype(dtype)
 }
 
 fn student_t(from: Source, df: impl Operand, shape: &[usize], dtype: DType) -> Result<Tensor> {
     check_float("student_t", dtype)?;
-    let half = parameter("student_t", "number of degrees of freedom", Must::POSITIVE, df, shape)?.mul(0.5)?;
+    let half = parameter("student_t", "number of degrees of freedom", Must::CONCENTRATION, df, shape)?.mul(0.5)?;
     let seeds = several("student_t", Kind::Bits, 2, shape, from)?;
     // A normal number is the root of twice one of concentration one half, with a random sign.
     let spread = log_gamma(&seeds[0], &half)?.sub(half.log()?)?.mul(-0.5)?.exp()?;

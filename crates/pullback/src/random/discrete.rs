@@ -409,6 +409,9 @@ fn multinomial(from: Source, weights: &Tensor, count: usize, replacement: bool) 
     let Some((&n, lead)) = weights.shape().split_last() else {
         bail!(Shape, "{op}: expected weights along a last dimension, got {}", weights.ty());
     };
+    if weights.dtype().is_complex() {
+        bail!(Dtype, "{op}: expected weights that are real numbers, got {}", weights.ty());
+    }
     if !replacement && count > n {
         bail!(Value, "{op}: expected at most {n} draws without replacement from {n} categories, got {count}";
             help = "draw with replacement");

@@ -10,7 +10,7 @@ use crate::function::{Cotangent, OpRef, Outs, Saved, Tangent, VmapInfo};
 use crate::interp::{batch, bind, bind1};
 use crate::kernels::copy;
 use crate::shape::broadcasts_to;
-use crate::tensor::Operand;
+use crate::tensor::{Operand, checked_numel};
 use crate::{DType, Result, Tensor};
 
 /// What the elements of a parameter must be.
@@ -23,9 +23,11 @@ pub(super) struct Must {
 
 impl Must {
     pub(super) const POSITIVE: Must = Must { be: "above 0 and finite", hold: |v| v > 0.0 && v.is_finite() };
+    /// Below this, logarithms of numbers of the gamma distribution and their derivatives leave the range of `f64`.
+    pub(super) const CONCENTRATION: Must =
+        Must { be: "from 1e-100 up and finite", hold: |v| v >= 1e-100 && v.is_finite() };
     pub(super) const NOT_NEGATIVE: Must = Must { be: "from 0 up and finite", hold: |v| v >= 0.0 && v.is_finite() };
     pub(super) const PROBABILITY: Must = Must { be: "from 0 to 1", hold: |v| (0.0..=1.0).contains(&v) };
-    pub(super) const FINITE: Must = Must { be: "finite", hold: f64::is_finite };
     pub(super) const ORDERED: Must = Must { be: "a number", hold: |v| !v.is_nan() };
 }
 
@@ -44,6 +46,11 @@ impl fmt::Debug for Checked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Check {{ {}: {} }}", self.what, self.must.be)
     }
+}
+
+/// A number as messages show it: not with hundreds of digits.
+fn short(v: f64) -> String {
+    if v == 0.0 || !v.is_finite() || (1e-5..1e16).contains(&v.abs()) { v.to_string() } else { format!("{v:e}") }
 }
 
 /// ` at [1, 2]`: the place of element `flat` of a row-major array, of whose dims the first `lanes` are not counted.
@@ -67,7 +74,12 @@ impl Op for Checked {
         let values: &[f64] = values.as_slice().unwrap_or_default();
         if let Some(at) = values.iter().position(|&v| !(self.must.hold)(v)) {
             let Checked { op, what, must: Must { be, .. }, lanes } = *self;
-            bail!(Value, "{op}: expected a {what} {be}, got {}{}", values[at], place(inputs[0].shape(), at, lanes));
+            bail!(
+                Value,
+                "{op}: expected a {what} {be}, got {}{}",
+                short(values[at]),
+                place(inputs[0].shape(), at, lanes)
+            );
         }
         Ok(smallvec![inputs[0].clone()])
     }
@@ -95,9 +107,10 @@ pub(super) fn parameter(
     value: impl Operand,
     shape: &[usize],
 ) -> Result<Tensor> {
+    checked_numel(op, shape)?;
     let value = value.into_operand(op, DType::F64)?;
-    if value.dtype() == DType::Bool {
-        bail!(Dtype, "{op}: expected a {what} that is a number, got {}", value.ty(); help = "convert it with `to_dtype`");
+    if value.dtype() == DType::Bool || value.dtype().is_complex() {
+        bail!(Dtype, "{op}: expected a {what} that is a real number, got {}", value.ty(); help = "convert it with `to_dtype`");
     }
     if !broadcasts_to(value.shape(), shape) {
         bail!(Shape, "{op}: expected a {what} that broadcasts to the shape of the draw, {shape:?}, got {}", value.ty());

@@ -485,3 +485,23 @@ fn trees_of_as_many_tensors_in_other_places() {
     wrong("stack_trees", stack_trees(&[map("a"), map("b")]).err());
     wrong("stack_trees", stack_trees(&[left, right]).err());
 }
+
+#[cfg(feature = "fft")]
+#[test]
+fn transforms_of_no_rows_and_of_one_number() {
+    use pullback::fft::{Norm, fft, fftfreq, fftn, irfft, rfft};
+
+    use crate::value;
+    // Nothing is planned or allocated for rows that are not there.
+    let (none, long) = (Tensor::zeros(&[0, 4], DType::F64).unwrap(), 1usize << 50);
+    let along = |y: Result<Tensor>| y.unwrap().shape().to_vec();
+    assert_eq!(along(fft(&none, Some(long), -1, Norm::Ortho)), [0, long]);
+    assert_eq!(along(rfft(&none, Some(long), -1, Norm::Ortho)), [0, long / 2 + 1]);
+    assert_eq!(along(irfft(&none, Some(long), -1, Norm::Ortho)), [0, long]);
+    let one = Tensor::from([f64::INFINITY]);
+    assert_eq!(value(&fft(&one, None, 0, Norm::Backward).unwrap().imag().unwrap().i(0).unwrap()), 0.0);
+    let sizes = [1usize << 40; 2];
+    let message = |y: Result<Tensor>| y.unwrap_err().to_string();
+    assert!(message(fftn(&none, Some(&sizes), None, Norm::Ortho)).starts_with("fftn: a tensor of shape"));
+    assert!(message(fftfreq(usize::MAX, 1.0, DType::F64)).starts_with("fftfreq: a tensor of shape"));
+}

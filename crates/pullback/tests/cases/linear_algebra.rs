@@ -289,3 +289,19 @@ fn not_finite_matrices_are_not_finite_results() {
         assert!(values(&result.unwrap()).iter().any(|v| v.is_nan()));
     }
 }
+
+#[test]
+fn symmetric_matrices_next_to_the_largest_number() {
+    let size = 8e307f64;
+    let a = Tensor::from([[1.0, 0.5], [0.5, 1.25]]).mul(1.6 * size).unwrap();
+    let l = Tensor::from([[1.0, 0.0], [0.5, 1.0]]).mul((1.6 * size).sqrt()).unwrap();
+    close(&values(&a.cholesky().unwrap().div(&l.add(l.eq(0).unwrap()).unwrap()).unwrap()), &[1.0, 0.0, 1.0, 1.0]);
+    close(&values(&Tensor::from([[1.6 * size]]).eigvalsh().unwrap().div(size).unwrap()), &[1.6]);
+}
+
+#[test]
+fn condition_numbers_of_zeros() {
+    let zeros = Tensor::zeros(&[2, 3], DType::F64).unwrap();
+    assert_eq!(value(&zeros.cond(MatrixNorm::Two).unwrap()), f64::INFINITY);
+    assert_eq!(value(&zeros.cond(MatrixNorm::MinusTwo).unwrap()), 0.0);
+}

@@ -181,7 +181,7 @@ fn bad_parameters_are_named_with_value_and_place() {
         (
             key.gamma(t([1.0, 0.0]), &[2], f64s),
             ErrorKind::Value,
-            "gamma: expected a concentration above 0 and finite, got 0 at [1]",
+            "gamma: expected a concentration from 1e-100 up and finite, got 0 at [1]",
         ),
         (
             key.gamma(t([1.0, 2.0]), &[3], f64s),
@@ -192,7 +192,36 @@ fn bad_parameters_are_named_with_value_and_place() {
         (
             key.beta(1.0, -2, &[3], f64s),
             ErrorKind::Value,
-            "beta: expected a second concentration above 0 and finite, got -2",
+            "beta: expected a second concentration from 1e-100 up and finite, got -2",
+        ),
+        (key.dirichlet(1e-310, &[2], f64s), ErrorKind::Value, "dirichlet: expected a concentration from 1e-100 up"),
+        (
+            key.student_t(5e-324, &[2], f64s),
+            ErrorKind::Value,
+            "student_t: expected a number of degrees of freedom from",
+        ),
+        (
+            key.log_normal(1e300, 1.0, &[2], DType::F32),
+            ErrorKind::Value,
+            "log_normal: expected a mean finite in f32, got 1e300",
+        ),
+        (
+            key.log_normal(0.0, 1e39, &[2], DType::F16),
+            ErrorKind::Value,
+            "log_normal: expected a standard deviation from 0 up and finite in f32",
+        ),
+        (key.gamma(2.0, &[1 << 60, 4], f64s), ErrorKind::Shape, "gamma: a tensor of shape"),
+        (key.bernoulli(t([0.5, 0.5]), &[usize::MAX, 2]), ErrorKind::Shape, "bernoulli: a tensor of shape"),
+        (key.laplace(&[usize::MAX], f64s), ErrorKind::Shape, "laplace: a tensor of shape [18446744073709551615]"),
+        (
+            key.gamma(&t([1.0, 2.0]).to_dtype(DType::C128).unwrap(), &[2], f64s),
+            ErrorKind::Dtype,
+            "gamma: expected a concentration that is a real number, got c128[2]",
+        ),
+        (
+            key.multinomial(&t([1.0, 2.0]).to_dtype(DType::C128).unwrap(), 1, false),
+            ErrorKind::Dtype,
+            "multinomial: expected weights that are real numbers, got c128[2]",
         ),
         (key.dirichlet(1.0, &[], f64s), ErrorKind::Shape, "dirichlet: expected a shape with a last dimension"),
         (key.truncated_normal(2.0, 1.0, &[], f64s), ErrorKind::Value, "`lower` must be below `upper`"),
@@ -259,4 +288,31 @@ fn bad_parameters_are_named_with_value_and_place() {
     let p = Tensor::from([[0.5, 0.5], [0.5, 2.0]]);
     let e = Vmap::new().randomness(Same).of(|p: &Tensor| key.bernoulli(p, &[2]))(&p).unwrap_err();
     assert!(e.to_string().contains("got 2 at [1]"), "{e}");
+}
+
+#[test]
+fn extreme_parameters_keep_their_meaning() {
+    // A category whose share of the largest weight is no number of `f64` is still one of its own.
+    let weights = Tensor::from([1e300, 1e-300, 0.0, 1e-320]);
+    let mut drawn = Key::new(1).multinomial(&weights, 3, false).unwrap().to_vec::<i64>().unwrap();
+    assert_eq!(drawn[0], 0);
+    drawn.sort();
+    assert_eq!(drawn, [0, 1, 3]);
+    // Numbers and both derivatives at the ends of what is accepted.
+    for a in [1e-100, 1e-50, 1e16, 1e30, 1e150, 1e300] {
+        let x = Tensor::from([a, a]);
+        let draws: [fn(Key, &Tensor) -> Result<Tensor>; 3] = [
+            |k, x| k.gamma(x, &[2], DType::F64),
+            |k, x| k.beta(x, 1.0, &[2], DType::F64),
+            |k, x| k.dirichlet(x, &[2], DType::F64)?.square(),
+        ];
+        for (n, draw) in draws.into_iter().enumerate() {
+            let slopes = grad(|x: &Tensor| draw(Key::new(3), x)?.sum())(&x).unwrap();
+            let found = [values(&draw(Key::new(3), &x).unwrap()), values(&slopes)].concat();
+            assert!(found.iter().all(|v| v.is_finite()), "draw {n} at {a}: {found:?}");
+            if n == 0 && a > 1.0 {
+                assert!(found.iter().zip([a, a, 1.0, 1.0]).all(|(v, w)| (v / w - 1.0).abs() < 1e-6), "{a}: {found:?}");
+            }
+        }
+    }
 }

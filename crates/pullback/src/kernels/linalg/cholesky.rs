@@ -47,7 +47,7 @@ pub(crate) fn cholesky<T: Scalar>(a: &Array) -> Result<Array, Stop> {
         let a = &data[k * n * n..(k + 1) * n * n];
         for i in 0..n {
             for j in 0..=i {
-                out[i * n + j] = T::HALF * (a[i * n + j] + a[j * n + i]);
+                out[i * n + j] = T::HALF * a[i * n + j] + T::HALF * a[j * n + i];
             }
         }
         blocked(n, out)

@@ -29,7 +29,7 @@ pub(super) fn cholesky<T: Scalar, const W: usize>(
                     // Lanes without a matrix get the identity.
                     let mut v = [if i == j { T::ONE } else { T::ZERO }; W];
                     for (w, a) in a.chunks_exact(n * n).enumerate() {
-                        v[w] = T::HALF * (a[i * n + j] + a[j * n + i]);
+                        v[w] = T::HALF * a[i * n + j] + T::HALF * a[j * n + i];
                     }
                     s[i * n + j] = v;
                 }

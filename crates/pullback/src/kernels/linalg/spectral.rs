@@ -56,7 +56,7 @@ pub(crate) fn eigh<T: Scalar>(a: &Array, vectors: bool) -> Result<(Array, Array)
     let (into, into_columns) = (Results::<T>::new(&mut values, n), Results::<T>::new(&mut columns, n * wide));
     each(numel(lead), 60 * n * n * n + 100, &|k| {
         let a = doubles(&data[k * n * n..(k + 1) * n * n]);
-        let a: Vec<f64> = (0..n * n).map(|e| 0.5 * (a[e] + a[e % n * n + e / n])).collect();
+        let a: Vec<f64> = (0..n * n).map(|e| 0.5 * a[e] + 0.5 * a[e % n * n + e / n]).collect();
         // SAFETY: each matrix is written by one call.
         let (out, out_columns) = unsafe { (into.at(k), into_columns.at(k)) };
         if !a.iter().all(|v| v.is_finite()) {

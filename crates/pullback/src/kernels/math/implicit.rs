@@ -76,9 +76,11 @@ fn expanded(z: f64, a: f64) -> (f64, f64) {
         let x2 = x * x;
         a + root * x + (x2 - 1.0) / 3.0 + x * (x2 - 7.0) / (36.0 * root) - ((3.0 * x2 + 7.0) * x2 - 16.0) / (810.0 * a)
     };
-    let mut x = (z - a) / root;
+    // Beyond 1e28 rounding alone would take `z` further away than any number is drawn.
+    let most = 40.0;
+    let mut x = ((z - a) / root).clamp(-most, most);
     for _ in 0..8 {
-        x -= (value(x) - z) / (root + 2.0 * x / 3.0);
+        x = (x - (value(x) - z) / (root + 2.0 * x / 3.0)).clamp(-most, most);
     }
     let x2 = x * x;
     let (third, fourth) = (x * (x2 - 7.0) / 36.0, ((3.0 * x2 + 7.0) * x2 - 16.0) / 810.0);

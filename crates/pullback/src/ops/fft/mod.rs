@@ -23,7 +23,8 @@ use self::transform::{Fourier, FromReal, ToReal};
 use super::family::linear;
 use super::table::ops;
 use crate::error::bail;
-use crate::shape::{Dims, resolve_dim, with_dim, without_dim};
+use crate::shape::{Dims, Shape, resolve_dim, with_dim, without_dim};
+use crate::tensor::checked_numel;
 use crate::{DType, Result, Tensor, cat};
 
 /// Which of a transform and its inverse is divided by the number of elements `n`.
@@ -491,7 +492,7 @@ ops! { OPS;
 /// The frequencies of the values of [`fft`] of `n` numbers, `d` apart: `0, 1, …, -2, -1`, divided by `n·d`.
 ///
 /// # Errors
-/// `Dtype` unless the dtype is a float; `Value` if `d` is 0 or NaN.
+/// `Dtype` unless the dtype is a float; `Value` if `d` is 0 or NaN; `Shape` if the size overflows.
 ///
 /// # Example
 /// ```
@@ -506,7 +507,7 @@ pub fn fftfreq(n: usize, d: f64, dtype: DType) -> Result<Tensor> {
 /// The frequencies of the values of [`rfft`] of `n` numbers, `d` apart: `0, 1, …, n/2`, divided by `n·d`.
 ///
 /// # Errors
-/// `Dtype` unless the dtype is a float; `Value` if `d` is 0 or NaN.
+/// `Dtype` unless the dtype is a float; `Value` if `d` is 0 or NaN; `Shape` if the size overflows.
 ///
 /// # Example
 /// ```
@@ -525,6 +526,7 @@ fn frequencies(op: &str, n: usize, count: usize, d: f64, dtype: DType) -> Result
     if d == 0.0 || d.is_nan() {
         bail!(Value, "{op}: expected a distance of numbers that is not 0, got {d}");
     }
+    checked_numel(op, &[n])?;
     let signed = |k: usize| if count == n && 2 * k >= n.max(2) { k as f64 - n as f64 } else { k as f64 };
     let all: Vec<f64> = (0..count).map(|k| signed(k) / (n as f64 * d)).collect();
     Tensor::from(all).to_dtype(dtype)
@@ -601,8 +603,18 @@ fn fit(x: &Tensor, (dim, n): Along) -> Result<Tensor> {
     cat(&[x, &zeros], dim as isize)
 }
 
+/// An error if the sizes together are too large, before any of them is made.
+fn check_all(op: &str, x: &Tensor, all: &[Along]) -> Result<()> {
+    let mut shape = Shape::from_slice(x.shape());
+    for &(dim, n) in all {
+        shape[dim] = n;
+    }
+    checked_numel(op, &shape).map(|_| ())
+}
+
 /// The transform of complex numbers along all of the dims.
-fn transform(x: &Tensor, all: &[Along], inverse: bool, norm: Norm) -> Result<Tensor> {
+fn transform(op: &str, x: &Tensor, all: &[Along], inverse: bool, norm: Norm) -> Result<Tensor> {
+    check_all(op, x, all)?;
     let mut x = to_complex(x)?;
     for &along in all {
         x = fit(&x, along)?;
@@ -617,11 +629,12 @@ fn transform(x: &Tensor, all: &[Along], inverse: bool, norm: Norm) -> Result<Ten
 /// The half of the transform of real numbers along all of the dims, by halves along the last one.
 fn half(op: &str, x: &Tensor, all: &[Along], norm: Norm) -> Result<Tensor> {
     let x = to_real(op, x)?;
+    check_all(op, &x, all)?;
     let Some((&(dim, n), others)) = all.split_last() else {
         bail!(Dim, "{op}: expected at least one dimension of {}, got none", x.ty());
     };
     let y = linear(FromReal { dim, doubled: false, scale: norm.scale(n, false) }, &fit(&x, (dim, n))?)?;
-    transform(&y, others, false, norm)
+    transform(op, &y, others, false, norm)
 }
 
 /// The inverse of [`half`].
@@ -629,7 +642,8 @@ fn whole(op: &str, x: &Tensor, all: &[Along], norm: Norm) -> Result<Tensor> {
     let Some((&(dim, n), others)) = all.split_last() else {
         bail!(Dim, "{op}: expected at least one dimension of {}, got none", x.ty());
     };
-    let x = transform(&fit(x, (dim, n / 2 + 1))?, others, true, norm)?;
+    check_all(op, x, all)?;
+    let x = transform(op, &fit(x, (dim, n / 2 + 1))?, others, true, norm)?;
     linear(ToReal { dim, n, halved: false, scale: norm.scale(n, true) }, &x)
 }
 
@@ -651,11 +665,11 @@ fn lengths(op: &str, x: &Tensor, s: Option<&[usize]>, dims: Option<&[isize]>) ->
 }
 
 fn fft_of(x: &Tensor, n: Option<usize>, dim: isize, norm: Norm) -> Result<Tensor> {
-    transform(x, &[along("fft", x, n, dim)?], false, norm)
+    transform("fft", x, &[along("fft", x, n, dim)?], false, norm)
 }
 
 fn ifft_of(x: &Tensor, n: Option<usize>, dim: isize, norm: Norm) -> Result<Tensor> {
-    transform(x, &[along("ifft", x, n, dim)?], true, norm)
+    transform("ifft", x, &[along("ifft", x, n, dim)?], true, norm)
 }
 
 fn rfft_of(x: &Tensor, n: Option<usize>, dim: isize, norm: Norm) -> Result<Tensor> {
@@ -675,11 +689,11 @@ fn ihfft_of(x: &Tensor, n: Option<usize>, dim: isize, norm: Norm) -> Result<Tens
 }
 
 fn fftn_of(x: &Tensor, s: Option<&[usize]>, dims: Option<&[isize]>, norm: Norm) -> Result<Tensor> {
-    transform(x, &along_all("fftn", x, s, dims)?, false, norm)
+    transform("fftn", x, &along_all("fftn", x, s, dims)?, false, norm)
 }
 
 fn ifftn_of(x: &Tensor, s: Option<&[usize]>, dims: Option<&[isize]>, norm: Norm) -> Result<Tensor> {
-    transform(x, &along_all("ifftn", x, s, dims)?, true, norm)
+    transform("ifftn", x, &along_all("ifftn", x, s, dims)?, true, norm)
 }
 
 fn rfftn_of(x: &Tensor, s: Option<&[usize]>, dims: Option<&[isize]>, norm: Norm) -> Result<Tensor> {
@@ -691,11 +705,11 @@ fn irfftn_of(x: &Tensor, s: Option<&[usize]>, dims: Option<&[isize]>, norm: Norm
 }
 
 fn fft2_of(x: &Tensor, s: Option<&[usize]>, dims: [isize; 2], norm: Norm) -> Result<Tensor> {
-    transform(x, &along_all("fft2", x, s, Some(&dims))?, false, norm)
+    transform("fft2", x, &along_all("fft2", x, s, Some(&dims))?, false, norm)
 }
 
 fn ifft2_of(x: &Tensor, s: Option<&[usize]>, dims: [isize; 2], norm: Norm) -> Result<Tensor> {
-    transform(x, &along_all("ifft2", x, s, Some(&dims))?, true, norm)
+    transform("ifft2", x, &along_all("ifft2", x, s, Some(&dims))?, true, norm)
 }
 
 fn rfft2_of(x: &Tensor, s: Option<&[usize]>, dims: [isize; 2], norm: Norm) -> Result<Tensor> {

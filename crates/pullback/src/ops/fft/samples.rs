@@ -332,7 +332,7 @@ pub(super) fn ifftshift_errors() -> Vec<ErrorSample> {
 fn line_errors(call: One, real: bool) -> Vec<ErrorSample> {
     let x = sample_tensor(&[2, 3], 0.0, 1.0, 1);
     let empty = sample_tensor(&[2, 0], 0.0, 1.0, 1);
-    let (a, b, z) = (x.clone(), x.clone(), Tensor::ones(&[2], DType::C64).expect("a small tensor"));
+    let (a, b, c, z) = (x.clone(), x.clone(), x.clone(), Tensor::ones(&[2], DType::C64).expect("a small tensor"));
     let mut all = vec![
         ErrorSample::new("dim", ErrorKind::Dim, "dim 2 is out of range for f64[2,3]", move || {
             call(&a, None, 2, Norm::Backward)
@@ -346,6 +346,12 @@ fn line_errors(call: One, real: bool) -> Vec<ErrorSample> {
         ErrorSample::new("length 0", ErrorKind::Shape, "expected at least one element along dim 0", move || {
             call(&b, Some(0), 0, Norm::Backward)
         }),
+        ErrorSample::new(
+            "too long",
+            ErrorKind::Shape,
+            "a tensor of shape [18446744073709551615,3] is too large",
+            move || call(&c, Some(usize::MAX), 0, Norm::Backward),
+        ),
     ];
     if real {
         all.push(ErrorSample::new("complex", ErrorKind::Dtype, "expected real numbers, got c64[2]", move || {
@@ -357,7 +363,7 @@ fn line_errors(call: One, real: bool) -> Vec<ErrorSample> {
 
 fn box_errors(call: Many, real: bool) -> Vec<ErrorSample> {
     let x = sample_tensor(&[2, 3], 0.0, 1.0, 1);
-    let (a, b, z) = (x.clone(), x.clone(), Tensor::ones(&[2, 2], DType::C64).expect("a small tensor"));
+    let (a, b, c, z) = (x.clone(), x.clone(), x.clone(), Tensor::ones(&[2, 2], DType::C64).expect("a small tensor"));
     let mut all = vec![
         ErrorSample::new("twice", ErrorKind::Dim, "dim -1 is given twice for f64[2,3]", move || {
             call(&x, None, Some(&[1, -1]), Norm::Backward)
@@ -368,6 +374,12 @@ fn box_errors(call: Many, real: bool) -> Vec<ErrorSample> {
         ErrorSample::new("size 0", ErrorKind::Shape, "expected at least one element along dim 1", move || {
             call(&b, Some(&[2, 0]), Some(&[0, 1]), Norm::Backward)
         }),
+        ErrorSample::new(
+            "too long",
+            ErrorKind::Shape,
+            "a tensor of shape [1099511627776,1099511627776] is too large",
+            move || call(&c, Some(&[1 << 40, 1 << 40]), Some(&[0, 1]), Norm::Backward),
+        ),
     ];
     if real {
         all.push(ErrorSample::new("complex", ErrorKind::Dtype, "expected real numbers, got c64[2,2]", move || {

@@ -71,7 +71,8 @@ ops! { OPS;
     /// The condition numbers of matrices: a norm times that of the inverse.
     ///
     /// With [`MatrixNorm::Two`] it is the largest singular value over the smallest, also for matrices that are not square, and
-    /// infinite if that is 0; with [`MatrixNorm::MinusTwo`] it is the smallest over the largest.
+    /// infinite if that is 0; with [`MatrixNorm::MinusTwo`] it is the smallest over the largest,
+    /// and 0 for zeros.
     ///
     /// # Shapes
     /// `[.., m, n]` gives `[..]`.
@@ -131,6 +132,8 @@ fn condition(x: &Tensor, ord: MatrixNorm) -> Result<Tensor> {
         }
         let s = singular_values("cond", &x)?;
         let (first, last) = (s.select(-1, 0)?, s.select(-1, -1)?);
+        // Of a matrix of zeros the quotient would be of two zeros.
+        let first = first.eq(0)?.where_(1, &first)?;
         return if ord == MatrixNorm::Two { first.div(&last) } else { last.div(&first) };
     }
     let x = square("cond", &x)?;

@@ -90,7 +90,7 @@ ops! { OPS;
     /// That for matrices of the same rank. Where a matrix can gain rank, the function is not continuous.
     ///
     /// # Errors
-    /// `Shape` for fewer than two dimensions.
+    /// `Shape` for fewer than two dimensions; `Value` for an `rtol` that is negative or not finite.
     ///
     /// # Example
     /// ```
@@ -117,7 +117,7 @@ ops! { OPS;
     /// None: the result is discrete.
     ///
     /// # Errors
-    /// `Shape` for fewer than two dimensions.
+    /// `Shape` for fewer than two dimensions; `Value` for an `rtol` that is negative or not finite.
     ///
     /// # Example
     /// ```
@@ -306,9 +306,13 @@ pub(super) fn singular_values(op: &str, x: &Tensor) -> Result<Tensor> {
 }
 
 /// The part of the largest singular value that counts as 0.
-fn tolerance(x: &Tensor, rtol: Option<f64>) -> f64 {
+fn tolerance(op: &str, x: &Tensor, rtol: Option<f64>) -> Result<f64> {
     let [m, n] = sizes(x);
-    rtol.unwrap_or(m.max(n) as f64 * epsilon(x.dtype()))
+    match rtol {
+        None => Ok(m.max(n) as f64 * epsilon(x.dtype())),
+        Some(rtol) if rtol >= 0.0 && rtol.is_finite() => Ok(rtol),
+        Some(rtol) => bail!(Value, "{op}: expected an `rtol` from 0 up and finite, got {rtol} for {}", x.ty()),
+    }
 }
 
 /// The pseudoinverse for matrices of constant rank.
@@ -359,7 +363,7 @@ impl MatrixOp for Pinv {
 fn pinv(x: &Tensor, rtol: Option<f64>) -> Result<Tensor> {
     widened(x, |x| {
         let x = matrices("pinv", x)?;
-        apply1(Pinv { rtol: tolerance(&x, rtol) }, &[&x])
+        apply1(Pinv { rtol: tolerance("pinv", &x, rtol)? }, &[&x])
     })
 }
 
@@ -368,11 +372,12 @@ fn matrix_rank(x: &Tensor, rtol: Option<f64>) -> Result<Tensor> {
         return matrix_rank(&x.to_dtype(DType::F32)?, rtol);
     }
     let x = matrices("matrix_rank", x)?;
+    let rtol = tolerance("matrix_rank", &x, rtol)?;
     let s = singular_values("matrix_rank", &x.detach()?)?;
     if s.shape()[s.rank() - 1] == 0 {
         return s.gt(0)?.sum_dims(&[-1], false);
     }
-    s.gt(&s.narrow(-1, 0, 1)?.mul(tolerance(&x, rtol))?)?.sum_dims(&[-1], false)
+    s.gt(&s.narrow(-1, 0, 1)?.mul(rtol)?)?.sum_dims(&[-1], false)
 }
 
 /// Singular values in falling order, with left and right vectors, from the eigenvectors of `AᵀA`.
@@ -555,9 +560,23 @@ fn svdvals_kinks() -> Vec<Kink> {
 }
 
 fn pinv_errors() -> Vec<ErrorSample> {
-    of_vector(|x| x.pinv(None), "pinv: expected matrices, got f64[2]")
+    let mut all = of_vector(|x| x.pinv(None), "pinv: expected matrices, got f64[2]");
+    for rtol in [f64::NAN, -1.0, f64::INFINITY] {
+        let message = "pinv: expected an `rtol` from 0 up and finite, got";
+        all.push(ErrorSample::new("rtol", ErrorKind::Value, message, move || {
+            sample_tensor(&[2, 3], 0.0, 1.0, 1).pinv(Some(rtol))
+        }));
+    }
+    all
 }
 
 fn rank_errors() -> Vec<ErrorSample> {
-    of_vector(|x| x.matrix_rank(None), "matrix_rank: expected matrices, got f64[2]")
+    let mut all = of_vector(|x| x.matrix_rank(None), "matrix_rank: expected matrices, got f64[2]");
+    for rtol in [f64::NAN, -1.0, f64::INFINITY] {
+        let message = "matrix_rank: expected an `rtol` from 0 up and finite, got";
+        all.push(ErrorSample::new("rtol", ErrorKind::Value, message, move || {
+            sample_tensor(&[2, 3], 0.0, 1.0, 1).matrix_rank(Some(rtol))
+        }));
+    }
+    all
 }
