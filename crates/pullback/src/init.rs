@@ -42,6 +42,7 @@ impl Fan {
         let &[outputs, inputs, ref kernel @ ..] = shape else {
             bail!(Shape, "init: expected the shape of a weight, [outputs, inputs, ..], got {}", Brackets(shape));
         };
+        crate::tensor::checked_numel("init", shape)?;
         let side = if self == Fan::In { inputs } else { outputs };
         Ok(side * numel(kernel))
     }
@@ -327,6 +328,7 @@ pub fn dirac(shape: &[usize], groups: usize, dtype: DType) -> Result<Tensor> {
             Brackets(shape)
         );
     }
+    crate::tensor::checked_numel("init::dirac", shape)?;
     let (each, inputs, kernel) = (shape[0] / groups, shape[1], &shape[2..]);
     let size = numel(kernel);
     let middle = kernel.iter().fold(0, |flat, &n| flat * n + n / 2);

@@ -180,3 +180,21 @@ fn c40_cotangents_have_the_dtype_of_their_value() -> Result<()> {
     }
     Ok(())
 }
+
+#[test]
+fn a_small_eps_keeps_zeros_finite_in_halves_too() -> Result<()> {
+    for dtype in [DType::F16, DType::BF16] {
+        let x = Tensor::zeros(&[2, 3], dtype)?;
+        let sum = |y: Tensor| y.to_dtype(DType::F64)?.abs()?.sum()?.item::<f64>();
+        assert_eq!(sum(x.normalize(2.0, 1, 1e-12)?)?, 0.0);
+        assert_eq!(sum(x.cosine_similarity(&x, 1, 1e-8)?)?, 0.0);
+        assert_eq!(sum(x.binary_cross_entropy(&x, Reduction::Mean)?)?, 0.0);
+        assert_eq!(sum(x.poisson_nll_loss(&x, false, Reduction::Mean)?)?, 0.0);
+        let still = Tensor::zeros(&[3], dtype)?;
+        assert_eq!(sum(x.batch_norm(&still, &still, None, None, 1e-12)?)?, 0.0);
+        // As for floats, a wrong answer costs at most 100.
+        let all = Tensor::ones(&[2, 3], dtype)?;
+        assert_eq!(sum(x.binary_cross_entropy(&all, Reduction::Mean)?)?, 100.0);
+    }
+    Ok(())
+}

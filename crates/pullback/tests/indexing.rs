@@ -171,3 +171,14 @@ fn parts_that_were_not_used_cost_no_derivative() {
     let g = grad(|x: &Tensor| x.split(1, 0)?[2].mul(&x.unbind(0)?[3])?.sum())(&x).unwrap();
     assert_eq!(v(&g), [0.0, 0.0, 4.0, 3.0]);
 }
+
+#[test]
+fn nothing_of_any_dtype_can_be_extended_by_what_it_has() {
+    for dtype in DType::ALL {
+        let x = Tensor::zeros(&[0, 3], dtype).unwrap();
+        for mode in [PadMode::Reflect, PadMode::Replicate, PadMode::Circular] {
+            let y = x.pad(&[2, 1, 0, 0], mode).unwrap();
+            assert_eq!((y.dtype(), y.shape()), (dtype, &[0, 6][..]));
+        }
+    }
+}

@@ -304,6 +304,7 @@ fn bincount(x: &Tensor, weights: Option<&Tensor>, length: usize) -> Result<Tenso
         bail!(Dtype, "bincount: expected integers, got {}", x.ty(); help = "convert them with `to_dtype`");
     }
     check_weights("bincount", x, weights)?;
+    crate::tensor::checked_numel("bincount", &[length])?;
     count(&discrete(CheckPlaces { length }, &x.to_dtype(DType::I64)?)?, weights, length)
 }
 
@@ -326,6 +327,7 @@ fn histc(x: &Tensor, bins: usize, min: f64, max: f64) -> Result<Tensor> {
     if bins == 0 || !(min < max && (max - min).is_finite()) {
         bail!(Value, "histc: expected at least one bin and min below max, got {bins} bins from {min} to {max}");
     }
+    crate::tensor::checked_numel("histc", &[bins])?;
     // In f64, where the edges are exact enough for any elements.
     histogram(x, &Tensor::linspace(min, max, bins + 1, DType::F64)?, None, false)?.to_dtype(x.dtype().to_float())
 }

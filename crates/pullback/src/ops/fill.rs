@@ -1,8 +1,10 @@
 //! Replacing and mixing elements, by means of `where_`.
 
 use super::arith::{binary_samples, with_common_dtype};
+use super::family::broadcast_shape;
 use super::reduce::to_float;
 use super::table::{ErrorSample, Kink, Naive, Sample, ops, sample_tensor};
+use crate::error::bail;
 use crate::tensor::Operand;
 use crate::{DType, ErrorKind, Result, Tensor, bf16, f16};
 
@@ -77,6 +79,11 @@ ops! { OPS;
 }
 
 fn masked_fill(x: &Tensor, mask: &Tensor, value: impl Operand) -> Result<Tensor> {
+    if mask.dtype() != DType::Bool {
+        bail!(Dtype, "masked_fill: expected a mask of dtype bool, got {}", mask.ty(); help = "compare it with \
+            something, for example `ne(0)`");
+    }
+    broadcast_shape("masked_fill", x, mask)?;
     mask.where_(value, x)
 }
 
@@ -124,7 +131,15 @@ fn masked_fill_samples() -> Vec<Sample> {
 
 fn masked_fill_errors() -> Vec<ErrorSample> {
     let x = sample_tensor(&[2], 0.0, 1.0, 1);
-    vec![ErrorSample::new("mask", ErrorKind::Dtype, "f64[2]", move || x.masked_fill(&x, 0.0))]
+    vec![
+        ErrorSample::new("mask", ErrorKind::Dtype, "masked_fill: expected a mask of dtype bool, got f64[2]", {
+            let x = x.clone();
+            move || x.masked_fill(&x, 0.0)
+        }),
+        ErrorSample::new("shape", ErrorKind::Shape, "masked_fill: ", move || {
+            x.masked_fill(&Tensor::from([true, false, true]), 0.0)
+        }),
+    ]
 }
 
 fn lerp_samples() -> Vec<Sample> {

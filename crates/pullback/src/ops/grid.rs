@@ -252,7 +252,9 @@ fn combinations(x: &Tensor, r: usize, with_replacement: bool) -> Result<Tensor> 
     let count = if with_replacement && n == 0 && r > 0 { 0 } else { ways(n, r, with_replacement) };
     crate::tensor::checked_numel(op, &[count, r.max(1)])?;
     let mut places: Vec<i64> = Vec::with_capacity(count * r);
-    let mut way: Vec<usize> = (0..r).map(|k| if with_replacement { 0 } else { k }).collect();
+    // Without a way to go through, `r` may be as large as it likes.
+    let taken = if count > 0 { r } else { 0 };
+    let mut way: Vec<usize> = (0..taken).map(|k| if with_replacement { 0 } else { k }).collect();
     for _ in 0..count {
         places.extend(way.iter().map(|&k| k as i64));
         // The last place that can grow does, and those behind it follow it.

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 
+use pullback::nn::{AvgPool, Conv, ConvTranspose, Interpolate, MaxPool, Patches};
 use pullback::testing::operations;
 use pullback::*;
 
@@ -224,6 +225,8 @@ fn sizes_that_no_memory_holds() {
     macro_rules! answers {
         ($($call:expr;)*) => { vec![$((stringify!($call), Box::new(|| $call.map(|_| ())) as Box<dyn Fn() -> Result<()>>)),*] };
     }
+    let [no_images, no_channels] = &[[0, 1, 4], [2, 0, 3]].map(|shape| Tensor::zeros(&shape, DType::F64).unwrap());
+    let generator = random::Generator::new(1);
     let x = &empty;
     let calls = answers! {
         x.slice(1, 0, 1, 1);
@@ -301,6 +304,47 @@ fn sizes_that_no_memory_holds() {
         unstack_trees(&x.t()?);
         x.to_vec::<f64>();
         Ok(format!("{x} {x:?}"));
+        x.combinations(HUGE, true);
+        x.flatten(0, 1)?.combinations(1 << 50, false);
+        x.pad(&[1, 1], PadMode::Reflect);
+        x.pad(&[-1, 1], PadMode::Circular);
+        grad(|x: &Tensor| x.pad(&[1, 1], PadMode::Replicate)?.sum())(x);
+        x.unfold(1, 1 << 57, 1);
+        grad(|x: &Tensor| x.unfold(1, 1 << 50, 1)?.sum())(&Tensor::zeros(&[0, 1 << 51], DType::F64)?);
+        one.unfold(0, 1 << 57, 1);
+        x.repeat(&[HUGE, 1]);
+        x.histc(HUGE, 0.0, 1.0);
+        Tensor::zeros(&[0], DType::I64)?.bincount(None, HUGE);
+        no_images.interpolate(&Interpolate::to_size(1 << 40));
+        grad(|x: &Tensor| x.interpolate(&Interpolate::by_scale(&[1e13]))?.sum())(no_images);
+        no_images.adaptive_avg_pool1d(1 << 40);
+        no_images.adaptive_max_pool1d(1 << 40);
+        no_images.avg_pool1d(&AvgPool::new(1 << 40).padding(1 << 39).stride(1));
+        no_images.max_pool1d_with_indices(&MaxPool::new(1 << 40).padding(1 << 39).stride(1));
+        grad(|x: &Tensor| x.max_pool1d(&MaxPool::new(2).padding(1).stride(1))?.sum())(no_images);
+        no_images.im2col(&Patches::new(1 << 33).padding(1 << 32));
+        no_images.im2col(&Patches::new(1).padding(1 << 39));
+        no_images.col2im(1 << 40, &Patches::new(1));
+        no_images.conv1d(&ones(&[1, 1, 1]), None, &Conv::new().padding(1 << 39));
+        no_images.conv_transpose1d(&ones(&[1, 1, 1]), None, &ConvTranspose::new().stride(1 << 40));
+        Tensor::zeros(&[0, 1, 1 << 30], DType::F64)?
+            .conv_transpose1d(&ones(&[1, 1, 2]), None, &ConvTranspose::new().stride(1 << 40));
+        Tensor::zeros(&[1, 0, 3], DType::F64)?.conv_transpose1d(
+            &Tensor::zeros(&[0, 1 << 30, 2], DType::F64)?, None, &ConvTranspose::new().groups(1 << 40)
+        );
+        no_channels.group_norm(HUGE, None, None, 1e-5);
+        no_channels.group_norm(1 << 50, None, None, 1e-5);
+        no_channels.channel_shuffle(HUGE);
+        no_channels.pixel_shuffle(HUGE);
+        Tensor::zeros(&[0, 3, 3], DType::F64)?.pixel_shuffle(HUGE);
+        Tensor::zeros(&[3, 0, 0], DType::F64)?.pixel_unshuffle(HUGE);
+        Tensor::zeros(&[0, 0, 0], DType::F64)?.pixel_unshuffle(HUGE);
+        init::Fan::In.of(&[HUGE, HUGE]);
+        init::Fan::In.of(&[0, HUGE, HUGE]);
+        init::xavier_uniform(&[HUGE, HUGE], DType::F32, init::Gain::Linear, &generator);
+        init::orthogonal(&[0, HUGE, HUGE], DType::F32, init::Gain::Linear, &generator);
+        init::dirac(&[HUGE, HUGE, HUGE], 1, DType::F32);
+        init::sparse(&[HUGE, HUGE], 0.5, 1.0, DType::F32, &generator);
         one.unbind(0);
         one.split(1, 0);
         one.chunk(usize::MAX, 0);

@@ -2,11 +2,11 @@
 //! too large for the samples of the table.
 
 use pullback::init::{self, Fan, Gain};
-use pullback::nn::{Attention, Conv, MaxPool};
+use pullback::nn::{Attention, AvgPool, Conv, Interpolate, MaxPool};
 use pullback::random::{Generator, Key};
 use pullback::*;
 
-use crate::{close, is, noise, value, values};
+use crate::{close, is, noise, ones, value, values};
 
 #[test]
 fn c131_the_layer_norm_operation_to_third_order() {
@@ -218,4 +218,44 @@ fn first_values_have_the_size_that_they_are_made_for() {
     }
     assert!(init::xavier_normal(&[3], DType::F32, Gain::Linear, &g).unwrap_err().is_shape());
     assert!(init::normal(&[3], 0.0, 1.0, DType::I64, &g).unwrap_err().is_dtype());
+}
+
+#[test]
+fn pooling_of_no_images_has_derivatives_too() {
+    let x = Tensor::zeros(&[0, 2, 4], DType::F64).unwrap();
+    let calls: [(&[usize], fn(&Tensor) -> Result<Tensor>); 5] = [
+        (&[0, 2, 2], |x| x.max_pool1d(&MaxPool::new(2))),
+        (&[0, 2, 3], |x| x.avg_pool1d(&AvgPool::new(2).stride(1))),
+        (&[0, 2, 3], |x| x.adaptive_max_pool1d(3)),
+        (&[0, 2, 3], |x| x.adaptive_avg_pool1d(3)),
+        (&[0, 2, 8], |x| x.interpolate(&Interpolate::by_scale(&[2.0]))),
+    ];
+    for (shape, call) in calls {
+        assert_eq!(call(&x).unwrap().shape(), shape);
+        assert_eq!(grad(|x: &Tensor| call(x)?.square()?.sum())(&x).unwrap().shape(), x.shape());
+        assert_eq!(jvp(call, &x, &x).unwrap().1.shape(), shape);
+        let lanes = Tensor::zeros(&[3, 0, 2, 4], DType::F64).unwrap();
+        assert_eq!(vmap(call)(&lanes).unwrap().shape(), [&[3], shape].concat());
+    }
+    let (_, places) = x.max_pool1d_with_indices(&MaxPool::new(2)).unwrap();
+    assert_eq!((places.dtype(), places.shape()), (DType::I64, &[0, 2, 2][..]));
+}
+
+#[test]
+fn numbers_that_no_computation_can_use_are_named() {
+    let x = ones(&[2, 3]);
+    let zeros = Tensor::zeros(&[3], DType::F64).unwrap();
+    let cases = [
+        (x.cosine_similarity(&x, 1, -1.0), "cosine_similarity: expected an eps"),
+        (x.normalize(2.0, 1, f64::NAN), "normalize: expected an eps"),
+        (x.triplet_margin_loss(&x, &x, 1.0, f64::NAN, Reduction::Mean), "triplet_margin_loss: expected a number p"),
+        (
+            x.batch_norm_training(&zeros, &zeros, None, None, f64::NAN, 1e-5).map(|all| all.0),
+            "batch_norm_training: expected a finite momentum",
+        ),
+    ];
+    for (result, message) in cases {
+        let error = result.unwrap_err().to_string();
+        assert!(error.contains(message), "{error}");
+    }
 }

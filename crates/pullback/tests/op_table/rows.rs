@@ -270,8 +270,9 @@ fn samples(op: &OpInfo) -> Outcome {
     if labels.len() < samples.len() {
         return Err("two samples have one label".into());
     }
+    let checks = SAMPLE_CHECKS.iter().chain(super::half::SAMPLE_CHECKS);
     let known: HashSet<&str> =
-        properties().iter().map(|p| p.name).chain(SAMPLE_CHECKS.iter().map(|(name, _)| *name)).chain([WALKS]).collect();
+        properties().iter().map(|p| p.name).chain(checks.map(|(name, _)| *name)).chain([WALKS]).collect();
     for sample in &samples {
         if let Some((name, _)) = sample.expected_failures.iter().find(|(name, _)| !known.contains(name)) {
             return Err(format!("sample `{}` expects the failure of `{name}`, which is no property", sample.label));

@@ -297,9 +297,9 @@ impl Convolution {
     /// The shape of the tensor of a role.
     fn shape(&self, s: &Sizes) -> Shape {
         let (first, second, spatial) = match self.role {
-            Role::Input => (s.images, s.groups * s.inputs, s.geometry.input),
-            Role::Weight => (s.groups * s.outputs, s.inputs, s.geometry.kernel),
-            Role::Output => (s.images, s.groups * s.outputs, s.geometry.output),
+            Role::Input => (s.images, s.groups.saturating_mul(s.inputs), s.geometry.input),
+            Role::Weight => (s.groups.saturating_mul(s.outputs), s.inputs, s.geometry.kernel),
+            Role::Output => (s.images, s.groups.saturating_mul(s.outputs), s.geometry.output),
         };
         let mut shape = Shape::new();
         if self.lanes {

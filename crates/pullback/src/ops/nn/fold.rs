@@ -54,7 +54,11 @@ impl Patches {
     }
 
     fn geometry(&self, op: &str, input: [usize; 3]) -> Result<Geometry> {
-        self.conv.geometry(op, 2, input, self.kernel.positive(op, "kernel", 2)?)
+        let found = self.conv.geometry(op, 2, input, self.kernel.positive(op, "kernel", 2)?)?;
+        crate::tensor::checked_numel(op, &found.input)?;
+        // The sizes of all columns of a channel.
+        crate::tensor::checked_numel(op, &[&found.kernel[..], &found.output].concat())?;
+        Ok(found)
     }
 }
 
@@ -154,7 +158,7 @@ fn im2col(x: &Tensor, patches: &Patches) -> Result<Tensor> {
     let geometry = patches.geometry("im2col", spatial(&x.ty(), 2))?;
     let lead = x.rank() - 3;
     let mut shape = Shape::from_slice(&x.shape()[..lead]);
-    shape.extend([x.shape()[lead] * geometry.taps(), geometry.positions()]);
+    shape.extend([x.shape()[lead].saturating_mul(geometry.taps()), geometry.positions()]);
     crate::tensor::checked_numel("im2col", &shape)?;
     linear(Columns { geometry, sum: false }, &to_float(x)?)?.reshape_to(&shape)
 }

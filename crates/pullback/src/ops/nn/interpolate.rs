@@ -207,6 +207,9 @@ fn interpolate(x: &Tensor, options: &Interpolate) -> Result<Tensor> {
     let mut shape = crate::Shape::from_slice(&x.shape()[..2]);
     shape.extend(sizes.iter().map(|s| s.0));
     crate::tensor::checked_numel(op, &shape)?;
+    if x.numel() == 0 {
+        return resample::of_nothing(&x, 2, &shape);
+    }
     if options.mode == InterpolateMode::Area {
         return area(op, &x, &shape[2..]);
     }

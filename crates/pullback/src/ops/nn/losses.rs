@@ -1,5 +1,6 @@
 //! Losses and distances that are made of other operations.
 
+use super::norms::check_eps;
 use super::{loss_samples as samples, resample};
 use crate::array::Array;
 use crate::dtype::dispatch;
@@ -396,7 +397,7 @@ fn binary_cross_entropy(x: &Tensor, target: &Tensor, reduction: Reduction) -> Re
     discrete(Probabilities { lanes: 0 }, &x)?;
     let log = |p: &Tensor| {
         // A logarithm that is cut off must not send its infinite slope back.
-        let tiny = p.lt((-100f64).exp())?;
+        let tiny = p.le((-100f64).exp())?; // which is 0 in halves
         tiny.where_(-100.0, &tiny.where_(1.0, p)?.log()?)
     };
     let (log_x, log_rest) = (log(&x)?, log(&x.neg()?.add(1.0)?)?);
@@ -407,7 +408,7 @@ fn poisson_nll_loss(x: &Tensor, target: &Tensor, log_input: bool, reduction: Red
     let (x, [t]) = same("poisson_nll_loss", x, [("target", target)])?;
     reduction.of(&match log_input {
         true => x.exp()?.sub(&t.mul(&x)?)?,
-        false => x.sub(&t.mul(&x.add(1e-8)?.log()?)?)?,
+        false => x.sub(&t.mul(&x.add(held(1e-8, x.dtype()))?.log()?)?)?,
     })
 }
 
@@ -467,6 +468,7 @@ fn triplet_margin_loss(
     p: f64,
     reduction: Reduction,
 ) -> Result<Tensor> {
+    check_power("triplet_margin_loss", p)?;
     let (x, [near, far]) = same("triplet_margin_loss", x, [("positive", positive), ("negative", negative)])?;
     let to = |t: &Tensor| x.pairwise_distance(t, p, 1e-6, false);
     reduction.of(&to(&near)?.sub(&to(&far)?)?.add(margin)?.relu()?)
@@ -498,12 +500,13 @@ fn multi_margin_loss(x: &Tensor, target: &Tensor, margin: f64, reduction: Reduct
 
 fn cosine_similarity(x: &Tensor, other: &Tensor, dim: isize, eps: f64) -> Result<Tensor> {
     let op = "cosine_similarity";
+    check_eps(op, eps)?;
     let shape = broadcast_shape(op, x, other)?;
     let k = resolve_dim(op, dim, shape.len(), crate::TensorType::new(x.dtype(), &shape))?;
     let whole = |t: &Tensor| crate::ops::shape::broadcast_to(&to_float(t)?, &shape);
     let (x, y) = (whole(x)?, whole(other)?);
     let dims = [k as isize];
-    let length = |t: &Tensor| t.norm_dims(2.0, &dims, false)?.clamp(Some(eps), None);
+    let length = |t: &Tensor| t.norm_dims(2.0, &dims, false)?.clamp(Some(held(eps, t.dtype())), None);
     x.mul(&y)?.sum_dims(&dims, false)?.div(&length(&x)?)?.div(&length(&y)?)
 }
 
@@ -514,6 +517,11 @@ fn pairwise_distance(x: &Tensor, other: &Tensor, p: f64, eps: f64, keepdim: bool
         bail!(Shape, "{op}: expected at least one dimension, got {} and {}", x.ty(), other.ty());
     }
     to_float(x)?.sub(&to_float(other)?)?.add(eps)?.norm_dims(p, &[-1], keepdim)
+}
+
+/// A positive `eps` as a number that is positive in `dtype` too: that of halves ends far above what is usual for floats.
+pub(super) fn held(eps: f64, dtype: DType) -> f64 {
+    if dtype == DType::F16 && eps > 0.0 { eps.max(2f64.powi(-24)) } else { eps }
 }
 
 fn check_power(op: &str, p: f64) -> Result<()> {
@@ -536,9 +544,10 @@ fn cdist(x: &Tensor, other: &Tensor, p: f64) -> Result<Tensor> {
 
 fn normalize(x: &Tensor, p: f64, dim: isize, eps: f64) -> Result<Tensor> {
     check_power("normalize", p)?;
+    check_eps("normalize", eps)?;
     let k = resolve_dim("normalize", dim, x.rank(), x.ty())?;
     let x = to_float(x)?;
-    x.div(&x.norm_dims(p, &[k as isize], true)?.clamp(Some(eps), None)?)
+    x.div(&x.norm_dims(p, &[k as isize], true)?.clamp(Some(held(eps, x.dtype())), None)?)
 }
 
 fn local_response_norm(x: &Tensor, size: usize, alpha: f64, beta: f64, k: f64) -> Result<Tensor> {

@@ -20,6 +20,7 @@ use crate::ops::table::ops;
 use crate::shape::{Brackets, Shape, with_dim};
 use crate::{Result, Tensor};
 
+use super::losses::held;
 use super::norm_samples as samples;
 
 ops! { OPS;
@@ -357,7 +358,7 @@ impl Op for Differential {
     }
 }
 
-fn check_eps(op: &str, eps: f64) -> Result<()> {
+pub(super) fn check_eps(op: &str, eps: f64) -> Result<()> {
     if !(eps >= 0.0 && eps.is_finite()) {
         bail!(Value, "{op}: expected an eps that is not negative, got {eps}");
     }
@@ -459,6 +460,8 @@ fn group(
 ) -> Result<Tensor> {
     let ([images, channels, size], per_channel) = channels(op, x, eps, &[("weight", weight), ("bias", bias)])?;
     let groups = groups.unwrap_or(channels);
+    // Without channels there is nothing in any number of groups.
+    let groups = if channels == 0 { groups.min(1) } else { groups };
     if groups == 0 && channels > 0 {
         bail!(Value, "{op}: expected at least one group, got 0");
     }
@@ -489,7 +492,8 @@ fn batch_norm(
 ) -> Result<Tensor> {
     let others = [("mean", Some(mean)), ("var", Some(var)), ("weight", weight), ("bias", bias)];
     let (_, per_channel) = channels("batch_norm", x, eps, &others)?;
-    let mut scale = to_float(var)?.add(eps)?.rsqrt()?;
+    let scale = to_float(var)?;
+    let mut scale = scale.add(held(eps, scale.dtype()))?.rsqrt()?;
     if let Some(w) = weight {
         scale = scale.mul(w)?;
     }
@@ -507,6 +511,9 @@ fn batch_norm_training(
     eps: f64,
 ) -> Result<(Tensor, Tensor, Tensor)> {
     let op = "batch_norm_training";
+    if !momentum.is_finite() {
+        bail!(Value, "{op}: expected a finite momentum, got {momentum}");
+    }
     let others = [
         ("running mean", Some(running_mean)),
         ("running variance", Some(running_var)),

@@ -295,7 +295,7 @@ impl ConvTranspose {
                 .saturating_sub(1)
                 .saturating_mul(stride[d])
                 .saturating_add(kernel[d].saturating_sub(1).saturating_mul(dilation[d]));
-            match (all + extra[d] + 1).checked_sub(2 * padding[d]) {
+            match all.saturating_add(extra[d] + 1).checked_sub(2 * padding[d]) {
                 Some(n) if n > 0 && output[d] > 0 => input[d] = n,
                 _ => bail!(
                     Shape,

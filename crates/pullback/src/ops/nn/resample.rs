@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::array::Array;
 use crate::kernels::resample::{self, Taps};
 use crate::ops::family::{Linear, linear};
-use crate::ops::shape::behind;
+use crate::ops::shape::{behind, broadcast_to};
 use crate::{Result, Tensor};
 
 /// Weighted sums of elements along a dimension.
@@ -29,6 +29,13 @@ impl Linear for Resample {
     fn batched_in_place(&self, _: &[usize], lane: usize) -> Option<(Resample, usize)> {
         Some((Resample { dim: behind(self.dim, lane), ..self.clone() }, lane))
     }
+}
+
+/// The result of `shape` for images without elements, of which the first `lead` dimensions are not spatial: no windows are listed,
+/// of which there may be any number.
+pub(super) fn of_nothing(x: &Tensor, lead: usize, shape: &[usize]) -> Result<Tensor> {
+    let spatial: Vec<isize> = (lead..x.rank()).map(|d| d as isize).collect();
+    broadcast_to(&x.sum_dims(&spatial, true)?, shape)
 }
 
 /// The weighted sums of elements of `x`, of a floating dtype, along `dim`.

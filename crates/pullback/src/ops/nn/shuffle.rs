@@ -97,9 +97,19 @@ fn parts<'a>(op: &str, x: &'a Tensor, factor: usize) -> Result<(&'a [usize], [us
 }
 
 /// `x` as `split`, with the last dimensions in the given order, as `joined`, all behind `lead`.
-fn rearranged(x: &Tensor, lead: &[usize], split: &[usize], order: &[usize], joined: &[usize]) -> Result<Tensor> {
+fn rearranged(
+    op: &str,
+    x: &Tensor,
+    lead: &[usize],
+    split: &[usize],
+    order: &[usize],
+    joined: &[usize],
+) -> Result<Tensor> {
+    let split = [lead, split].concat();
+    // Without elements any factor divides all sizes.
+    crate::tensor::checked_numel(op, &split)?;
     let order: Vec<isize> = (0..lead.len()).chain(order.iter().map(|d| lead.len() + d)).map(|d| d as isize).collect();
-    x.reshape_to(&[lead, split].concat())?.permute(&order)?.reshape_to(&[lead, joined].concat())
+    x.reshape_to(&split)?.permute(&order)?.reshape_to(&[lead, joined].concat())
 }
 
 fn pixel_shuffle(x: &Tensor, factor: usize) -> Result<Tensor> {
@@ -109,7 +119,8 @@ fn pixel_shuffle(x: &Tensor, factor: usize) -> Result<Tensor> {
         bail!(Shape, "pixel_shuffle: expected a multiple of {square} channels, got {}", x.ty());
     }
     let c = c / square;
-    rearranged(x, lead, &[c, factor, factor, h, w], &[0, 3, 1, 4, 2], &[c, h * factor, w * factor])
+    let joined = [c, h.saturating_mul(factor), w.saturating_mul(factor)];
+    rearranged("pixel_shuffle", x, lead, &[c, factor, factor, h, w], &[0, 3, 1, 4, 2], &joined)
 }
 
 fn pixel_unshuffle(x: &Tensor, factor: usize) -> Result<Tensor> {
@@ -118,10 +129,8 @@ fn pixel_unshuffle(x: &Tensor, factor: usize) -> Result<Tensor> {
         bail!(Shape, "pixel_unshuffle: expected height and width that are multiples of {factor}, got {}", x.ty());
     }
     let (h, w) = (h / factor, w / factor);
-    let Some(channels) = factor.checked_mul(factor).and_then(|n| n.checked_mul(c)) else {
-        bail!(Shape, "pixel_unshuffle: expected a smaller factor than {factor}");
-    };
-    rearranged(x, lead, &[c, h, factor, w, factor], &[0, 2, 4, 1, 3], &[channels, h, w])
+    let joined = [factor.saturating_mul(factor).saturating_mul(c), h, w];
+    rearranged("pixel_unshuffle", x, lead, &[c, h, factor, w, factor], &[0, 2, 4, 1, 3], &joined)
 }
 
 fn channel_shuffle(x: &Tensor, groups: usize) -> Result<Tensor> {
@@ -134,6 +143,8 @@ fn channel_shuffle(x: &Tensor, groups: usize) -> Result<Tensor> {
     if !channels.is_multiple_of(groups) {
         bail!(Shape, "channel_shuffle: expected a multiple of {groups} channels, got {}", x.ty());
     }
+    // Without channels there is nothing in any number of groups.
+    let groups = if channels == 0 { 1 } else { groups };
     let mut split = Shape::from_slice(&[images, groups, channels / groups]);
     split.extend_from_slice(rest);
     x.reshape_to(&split)?.transpose(1, 2)?.reshape_to(x.shape())

@@ -122,6 +122,8 @@ fn pad(x: &Tensor, padding: &[isize], mode: PadMode) -> Result<Tensor> {
     crate::tensor::checked_numel("pad", &shape)?;
     match mode {
         PadMode::Constant(value) => surround(x, &sides, &shape, constant(value, x)?),
+        // Where there is nothing, no list of the elements to repeat is needed.
+        _ if shape.contains(&0) => surround(x, &sides, &shape, constant(0.0, x)?),
         _ => sides.iter().try_fold(x.unchanged("pad")?, |x, &side| extend(&x, side, mode)),
     }
 }

@@ -186,6 +186,7 @@ fn repeated(op: &str, x: &Tensor, repeats: &[usize]) -> Result<Tensor> {
         ones.push(size(k));
         full.push(size(k));
     }
+    crate::tensor::checked_numel(op, &full)?;
     broadcast_to(&x.reshape_to(&ones)?, &full)?.reshape_to(&merged)
 }
 

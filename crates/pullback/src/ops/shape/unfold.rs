@@ -48,14 +48,19 @@ impl Linear for Unfold {
     const NAME: &'static str = "unfold";
     fn kernel(&self, x: &Array) -> Result<Array> {
         let Unfold { dim, size, step } = *self;
-        let out = x.windows(dim, size, step);
         // A view repeats elements, so that it may have more than memory could hold.
-        crate::tensor::checked_numel("unfold", out.shape())?;
-        Ok(out)
+        let mut shape = x.to_shape();
+        shape[dim] = (shape[dim] - size) / step + 1;
+        shape.push(size);
+        crate::tensor::checked_numel("unfold", &shape)?;
+        Ok(x.windows(dim, size, step))
     }
     fn transpose(&self, g: &Tensor, input: &[usize]) -> Result<Tensor> {
         let Unfold { dim, size, step } = *self;
         let count = g.shape()[dim];
+        if input.contains(&0) {
+            return zeros(input, g.dtype());
+        }
         // The elements of each window behind it, and then all of them along one dimension.
         let g = move_dim(g, g.rank() - 1, dim + 1)?;
         let mut shape = Shape::from_slice(g.shape());

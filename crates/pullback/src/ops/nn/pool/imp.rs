@@ -13,7 +13,7 @@ use crate::ops::index::elements::gather_at;
 use crate::ops::nn::resample;
 use crate::ops::reduce::to_float;
 use crate::shape::Shape;
-use crate::{Result, Tensor};
+use crate::{DType, Result, Tensor};
 
 pub(super) fn max_pool1d(x: &Tensor, options: &MaxPool) -> Result<Tensor> {
     Ok(max_pool("max_pool1d", 1, x, options)?.0)
@@ -112,15 +112,34 @@ impl Discrete for Largest {
     }
 }
 
+/// True if there are no images of `dims` dimensions, so that a list of windows, of which there may be any number, is not needed.
+fn no_images(x: &Tensor, dims: usize) -> bool {
+    x.shape()[..x.rank() - dims].contains(&0)
+}
+
+/// The results of [`take_largest`] of this shape without images.
+fn largest_of_nothing(x: &Tensor, dims: usize, shape: &[usize]) -> Result<(Tensor, Tensor)> {
+    Ok((resample::of_nothing(x, x.rank() - dims, shape)?, Tensor::zeros(shape, DType::I64)?))
+}
+
+/// The shape of the result of a pooling: as many elements along each of the last dimensions as there are windows.
+fn pooled(op: &str, x: &Tensor, sizes: &[usize], slides: &[Slide]) -> Result<Shape> {
+    let mut shape = Shape::from_slice(&x.shape()[..x.rank() - sizes.len()]);
+    for (d, (&size, slide)) in sizes.iter().zip(slides).enumerate() {
+        shape.push(slide.count(op, size, d)?);
+    }
+    crate::tensor::checked_numel(op, &shape)?;
+    Ok(shape)
+}
+
 /// The largest elements of windows, and their places.
-fn take_largest(op: &str, x: &Tensor, spans: Vec<Vec<Span>>) -> Result<(Tensor, Tensor)> {
+fn take_largest(x: &Tensor, spans: Vec<Vec<Span>>) -> Result<(Tensor, Tensor)> {
     let lead = &x.shape()[..x.rank() - spans.len()];
     let flat = |t: &Tensor| {
         let n = t.shape()[lead.len()..].iter().product();
         t.reshape_to(&[lead, &[n]].concat())
     };
     let shape: Shape = lead.iter().copied().chain(spans.iter().map(Vec::len)).collect();
-    crate::tensor::checked_numel(op, &shape)?;
     let places = discrete(Largest { spans }, x)?;
     let values = gather_at(&flat(x)?, lead.len(), &flat(&places)?)?.reshape_to(&shape)?;
     Ok((values, places))
@@ -129,9 +148,14 @@ fn take_largest(op: &str, x: &Tensor, spans: Vec<Vec<Span>>) -> Result<(Tensor, 
 fn max_pool(op: &str, dims: usize, x: &Tensor, options: &MaxPool) -> Result<(Tensor, Tensor)> {
     let (x, sizes) = images(op, dims, x)?;
     let slides = options.slides(op, dims)?;
+    let slides = &slides[3 - dims..];
+    let shape = pooled(op, &x, &sizes, slides)?;
+    if no_images(&x, dims) {
+        return largest_of_nothing(&x, dims, &shape);
+    }
     let mut spans = Vec::new();
-    for (d, (&size, slide)) in sizes.iter().zip(&slides[3 - dims..]).enumerate() {
-        let own: Vec<Span> = (0..slide.count(op, size, d)?).map(|k| slide.span(size, k)).collect();
+    for (d, (&size, slide)) in sizes.iter().zip(slides).enumerate() {
+        let own: Vec<Span> = (0..shape[x.rank() - dims + d]).map(|k| slide.span(size, k)).collect();
         if own.iter().any(|s| s.count == 0) {
             bail!(
                 Value,
@@ -141,7 +165,7 @@ fn max_pool(op: &str, dims: usize, x: &Tensor, options: &MaxPool) -> Result<(Ten
         }
         spans.push(own);
     }
-    take_largest(op, &x, spans)
+    take_largest(&x, spans)
 }
 
 /// The sums over windows along each dimension in turn, divided by the product of their counts.
@@ -177,10 +201,15 @@ fn avg_pool(op: &str, dims: usize, x: &Tensor, options: &AvgPool) -> Result<Tens
     if options.divisor == Some(0) {
         bail!(Value, "{op}: expected a divisor_override that is not 0");
     }
+    let slides = options.slides(op, dims)?;
+    let slides = &slides[3 - dims..];
+    let shape = pooled(op, &x, &sizes, slides)?;
+    if no_images(&x, dims) {
+        return resample::of_nothing(&x, x.rank() - dims, &shape);
+    }
     let mut windows = Vec::new();
-    for (d, (&size, &slide)) in sizes.iter().zip(&options.slides(op, dims)?[3 - dims..]).enumerate() {
-        let count = slide.count(op, size, d)?;
-        let spans: Vec<Span> = (0..count).map(|k| slide.span(size, k)).collect();
+    for (d, (&size, &slide)) in sizes.iter().zip(slides).enumerate() {
+        let spans: Vec<Span> = (0..shape[x.rank() - dims + d]).map(|k| slide.span(size, k)).collect();
         let Slide { kernel, stride, padding, .. } = slide;
         let counts = spans.iter().enumerate().map(|(k, s)| match options.count_include_pad {
             // Up to the end of the padding, which only windows of `ceil_mode` pass.
@@ -193,30 +222,42 @@ fn avg_pool(op: &str, dims: usize, x: &Tensor, options: &AvgPool) -> Result<Tens
     mean(&x, windows, options.divisor)
 }
 
-/// The windows that cut each of the dimensions into parts.
-fn parts(op: &str, dims: usize, sizes: &[usize], parts: &PerDim) -> Result<Vec<Vec<Span>>> {
+/// The shape of the result of a pooling into parts.
+fn parted(op: &str, x: &Tensor, sizes: &[usize], parts: &PerDim) -> Result<Shape> {
+    let dims = sizes.len();
     let parts = parts.positive(op, "size", dims)?;
-    sizes
-        .iter()
-        .zip(&parts[3 - dims..])
-        .enumerate()
-        .map(|(d, (&size, &n))| {
-            if size == 0 {
-                bail!(Shape, "{op}: expected elements in spatial dimension {d}, got none");
-            }
-            crate::tensor::checked_numel(op, &[n, size])?;
-            let span = |k: usize| {
-                let (start, end) = (k * size / n, ((k + 1) * size).div_ceil(n));
-                Span { start, count: end - start, step: 1 }
-            };
-            Ok((0..n).map(span).collect())
-        })
-        .collect()
+    if let Some(d) = sizes.iter().position(|&size| size == 0) {
+        bail!(Shape, "{op}: expected elements in spatial dimension {d}, got none");
+    }
+    let mut shape = Shape::from_slice(&x.shape()[..x.rank() - dims]);
+    shape.extend_from_slice(&parts[3 - dims..]);
+    crate::tensor::checked_numel(op, &shape)?;
+    for (&size, &n) in sizes.iter().zip(&shape[x.rank() - dims..]) {
+        crate::tensor::checked_numel(op, &[n, size])?;
+    }
+    Ok(shape)
+}
+
+/// The windows that cut each of the dimensions into parts.
+fn parts(sizes: &[usize], parts: &[usize]) -> Vec<Vec<Span>> {
+    let windows = |(&size, &n): (&usize, &usize)| {
+        let span = |k: usize| {
+            let (start, end) = (k * size / n, ((k + 1) * size).div_ceil(n));
+            Span { start, count: end - start, step: 1 }
+        };
+        (0..n).map(span).collect()
+    };
+    sizes.iter().zip(parts).map(windows).collect()
 }
 
 fn adaptive_avg_pool(op: &str, dims: usize, x: &Tensor, size: &PerDim) -> Result<Tensor> {
     let (x, sizes) = images(op, dims, x)?;
-    let windows = parts(op, dims, &sizes, size)?.into_iter().map(|spans| {
+    let shape = parted(op, &x, &sizes, size)?;
+    let lead = x.rank() - dims;
+    if no_images(&x, dims) {
+        return resample::of_nothing(&x, lead, &shape);
+    }
+    let windows = parts(&sizes, &shape[lead..]).into_iter().map(|spans| {
         let counts = spans.iter().map(|s| s.count as f64).collect();
         (spans, counts)
     });
@@ -225,7 +266,11 @@ fn adaptive_avg_pool(op: &str, dims: usize, x: &Tensor, size: &PerDim) -> Result
 
 fn adaptive_max_pool(op: &str, dims: usize, x: &Tensor, size: &PerDim) -> Result<Tensor> {
     let (x, sizes) = images(op, dims, x)?;
-    Ok(take_largest(op, &x, parts(op, dims, &sizes, size)?)?.0)
+    let shape = parted(op, &x, &sizes, size)?;
+    if no_images(&x, dims) {
+        return Ok(largest_of_nothing(&x, dims, &shape)?.0);
+    }
+    Ok(take_largest(&x, parts(&sizes, &shape[x.rank() - dims..]))?.0)
 }
 
 /// [`adaptive_avg_pool`] for what has other names.
