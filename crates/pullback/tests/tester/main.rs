@@ -1,5 +1,7 @@
 //! The tester is tested: deliberately wrong operations and functions are reported, each under the right name.
 
+#[path = "../op_table/half.rs"]
+mod half;
 #[path = "../op_table/quiet.rs"]
 mod quiet;
 #[path = "../op_table/rows.rs"]
