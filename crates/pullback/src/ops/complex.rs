@@ -203,9 +203,9 @@ ops! { OPS;
     ///
     /// # Example
     /// ```
-    /// use pullback::{Complex, Tensor};
+    /// use pullback::{Complex64, Tensor};
     /// let z = Tensor::from([[1.0, 2.0]]).view_as_complex()?;
-    /// assert_eq!(z.to_vec()?, [Complex::new(1.0, 2.0)]);
+    /// assert_eq!(z.to_vec::<Complex64>()?, [Complex64::new(1.0, 2.0)]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn view_as_complex(&self) -> Result<Tensor> = view_as_complex {
