@@ -31,9 +31,9 @@ ops! { OPS;
     ///
     /// # Example
     /// ```
-    /// use pullback::{Complex, Tensor, complex};
+    /// use pullback::{Complex64, Tensor, complex};
     /// let z = complex(&Tensor::from([1.0, 2.0]), &Tensor::from(-1.0))?;
-    /// assert_eq!(z.to_vec()?, [Complex::new(1.0, -1.0), Complex::new(2.0, -1.0)]);
+    /// assert_eq!(z.to_vec::<Complex64>()?, [Complex64::new(1.0, -1.0), Complex64::new(2.0, -1.0)]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
     free fn complex(re: &Tensor, im: &Tensor) -> Result<Tensor> = from_parts {
@@ -118,8 +118,8 @@ ops! { OPS;
     ///
     /// # Example
     /// ```
-    /// use pullback::{Complex, Tensor};
-    /// assert_eq!(Tensor::from([Complex::new(1.0, 2.0)]).conj()?.to_vec()?, [Complex::new(1.0, -2.0)]);
+    /// use pullback::{Complex64, Tensor};
+    /// assert_eq!(Tensor::from([Complex64::new(1.0, 2.0)]).conj()?.to_vec::<Complex64>()?, [Complex64::new(1.0, -2.0)]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn conj(&self) -> Result<Tensor> = conj { samples: conj_samples };
@@ -157,8 +157,8 @@ ops! { OPS;
     ///
     /// # Example
     /// ```
-    /// use pullback::{Complex, Tensor};
-    /// assert_eq!(Tensor::from([Complex::new(3.0, 4.0)]).sgn()?.to_vec()?, [Complex::new(0.6, 0.8)]);
+    /// use pullback::{Complex64, Tensor};
+    /// assert_eq!(Tensor::from([Complex64::new(3.0, 4.0)]).sgn()?.to_vec::<Complex64>()?, [Complex64::new(0.6, 0.8)]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn sgn(&self) -> Result<Tensor> = sgn { samples: sgn_samples };
