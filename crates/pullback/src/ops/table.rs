@@ -179,6 +179,18 @@ impl ErrorSample {
     }
 }
 
+/// A call with one `f64` tensor of this shape that fails.
+pub(crate) fn failing(
+    label: &str,
+    kind: ErrorKind,
+    message: &'static str,
+    shape: &[usize],
+    call: impl Fn(&Tensor) -> Result<Tensor> + Send + Sync + 'static,
+) -> ErrorSample {
+    let x = sample_tensor(shape, 0.0, 1.0, 1);
+    ErrorSample::new(label, kind, message, move || call(&x))
+}
+
 /// A point where the derivative does not exist and a convention gives it, the same in both modes.
 #[derive(Clone)]
 pub struct Kink {

@@ -1,6 +1,6 @@
 //! Samples of the normalisations.
 
-use crate::ops::table::{ErrorSample, Naive, Sample, sample_tensor};
+use crate::ops::table::{ErrorSample, Naive, Sample, failing, sample_tensor};
 use crate::{ErrorKind, Result, Tensor};
 
 /// Weight and bias of inputs, where they exist.
@@ -203,70 +203,59 @@ pub(super) fn batch_norm_training() -> Vec<Sample> {
     all
 }
 
-fn error(
-    label: &'static str,
-    kind: ErrorKind,
-    message: &'static str,
-    shape: &[usize],
-    call: impl Fn(&Tensor) -> Result<Tensor> + Send + Sync + 'static,
-) -> ErrorSample {
-    let x = sample_tensor(shape, 0.0, 1.0, 1);
-    ErrorSample::new(label, kind, message, move || call(&x))
-}
-
 fn two() -> Tensor {
     Tensor::from([1.0, 2.0])
 }
 
 pub(super) fn layer_norm_errors() -> Vec<ErrorSample> {
     vec![
-        error(
+        failing(
             "shape",
             ErrorKind::Shape,
             "layer_norm: expected a normalized_shape that is the end of the shape of f64[2,3], got [2]",
             &[2, 3],
             |x| x.layer_norm(&[2], None, None, 1e-5),
         ),
-        error("nothing", ErrorKind::Shape, "got []", &[2, 3], |x| x.layer_norm(&[], None, None, 1e-5)),
-        error(
+        failing("nothing", ErrorKind::Shape, "got []", &[2, 3], |x| x.layer_norm(&[], None, None, 1e-5)),
+        failing(
             "weight",
             ErrorKind::Shape,
             "layer_norm: expected a weight of shape [3] for f64[2,3], got f64[2]",
             &[2, 3],
             |x| x.layer_norm(&[3], Some(&two()), None, 1e-5),
         ),
-        error("eps", ErrorKind::Value, "layer_norm: expected an eps that is not negative, got -1", &[2, 3], |x| {
+        failing("eps", ErrorKind::Value, "layer_norm: expected an eps that is not negative, got -1", &[2, 3], |x| {
             x.layer_norm(&[3], None, None, -1.0)
         }),
     ]
 }
 
 pub(super) fn rms_norm_errors() -> Vec<ErrorSample> {
-    vec![error("shape", ErrorKind::Shape, "rms_norm: expected a normalized_shape", &[2, 3], |x| {
+    vec![failing("shape", ErrorKind::Shape, "rms_norm: expected a normalized_shape", &[2, 3], |x| {
         x.rms_norm(&[2], None, 0.0)
     })]
 }
 
 pub(super) fn group_norm_errors() -> Vec<ErrorSample> {
     vec![
-        error(
+        failing(
             "channels",
             ErrorKind::Shape,
             "group_norm: expected a multiple of 2 channels, got f64[2,3]",
             &[2, 3],
             |x| x.group_norm(2, None, None, 1e-5),
         ),
-        error("groups", ErrorKind::Value, "group_norm: expected at least one group, got 0", &[2, 3], |x| {
+        failing("groups", ErrorKind::Value, "group_norm: expected at least one group, got 0", &[2, 3], |x| {
             x.group_norm(0, None, None, 1e-5)
         }),
-        error("rank", ErrorKind::Shape, "group_norm: expected [images, channels, ..], got f64[3]", &[3], |x| {
+        failing("rank", ErrorKind::Shape, "group_norm: expected [images, channels, ..], got f64[3]", &[3], |x| {
             x.group_norm(1, None, None, 1e-5)
         }),
     ]
 }
 
 pub(super) fn instance_norm_errors() -> Vec<ErrorSample> {
-    vec![error(
+    vec![failing(
         "bias",
         ErrorKind::Shape,
         "instance_norm: expected a bias of shape [3] for f64[2,3,2], got f64[2]",
@@ -276,7 +265,7 @@ pub(super) fn instance_norm_errors() -> Vec<ErrorSample> {
 }
 
 pub(super) fn batch_norm_errors() -> Vec<ErrorSample> {
-    vec![error(
+    vec![failing(
         "mean",
         ErrorKind::Shape,
         "batch_norm: expected a mean of shape [3] for f64[2,3], got f64[2]",
@@ -288,14 +277,14 @@ pub(super) fn batch_norm_errors() -> Vec<ErrorSample> {
 pub(super) fn batch_norm_training_errors() -> Vec<ErrorSample> {
     let call = |x: &Tensor| Ok(x.batch_norm_training(&two(), &two(), None, None, 0.1, 1e-5)?.0);
     vec![
-        error(
+        failing(
             "one",
             ErrorKind::Shape,
             "batch_norm_training: expected at least 2 elements in each channel, got f64[1,2]",
             &[1, 2],
             call,
         ),
-        error(
+        failing(
             "channels",
             ErrorKind::Shape,
             "expected a running mean of shape [3] for f64[2,3], got f64[2]",

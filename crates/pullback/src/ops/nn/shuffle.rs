@@ -1,7 +1,7 @@
 //! Channels made of pixels, pixels made of channels, and channels in another order.
 
 use crate::error::bail;
-use crate::ops::table::{ErrorSample, Naive, Sample, ops, sample_tensor};
+use crate::ops::table::{ErrorSample, Naive, Sample, failing, ops, sample_tensor};
 use crate::shape::Shape;
 use crate::{ErrorKind, Result, Tensor};
 
@@ -211,39 +211,30 @@ fn channel_samples() -> Vec<Sample> {
         .into()
 }
 
-fn error(
-    label: &'static str,
-    kind: ErrorKind,
-    message: &'static str,
-    shape: &[usize],
-    call: fn(&Tensor) -> Result<Tensor>,
-) -> ErrorSample {
-    let x = sample_tensor(shape, 0.0, 1.0, 1);
-    ErrorSample::new(label, kind, message, move || call(&x))
-}
-
 fn shuffle_errors() -> Vec<ErrorSample> {
     let message = "pixel_shuffle: expected a multiple of 4 channels, got f64[3,2,2]";
     vec![
-        error("channels", ErrorKind::Shape, message, &[3, 2, 2], |x| x.pixel_shuffle(2)),
-        error("rank", ErrorKind::Shape, "expected images [.., channels, height, width], got f64[4]", &[4], |x| {
+        failing("channels", ErrorKind::Shape, message, &[3, 2, 2], |x| x.pixel_shuffle(2)),
+        failing("rank", ErrorKind::Shape, "expected images [.., channels, height, width], got f64[4]", &[4], |x| {
             x.pixel_shuffle(2)
         }),
-        error("zero", ErrorKind::Value, "expected a factor of at least 1, got 0", &[1, 1, 1], |x| x.pixel_shuffle(0)),
+        failing("zero", ErrorKind::Value, "expected a factor of at least 1, got 0", &[1, 1, 1], |x| x.pixel_shuffle(0)),
     ]
 }
 
 fn unshuffle_errors() -> Vec<ErrorSample> {
     let message = "expected height and width that are multiples of 2, got f64[1,2,3]";
-    vec![error("size", ErrorKind::Shape, message, &[1, 2, 3], |x| x.pixel_unshuffle(2))]
+    vec![failing("size", ErrorKind::Shape, message, &[1, 2, 3], |x| x.pixel_unshuffle(2))]
 }
 
 fn channel_errors() -> Vec<ErrorSample> {
     vec![
-        error("channels", ErrorKind::Shape, "expected a multiple of 2 channels, got f64[1,3]", &[1, 3], |x| {
+        failing("channels", ErrorKind::Shape, "expected a multiple of 2 channels, got f64[1,3]", &[1, 3], |x| {
             x.channel_shuffle(2)
         }),
-        error("groups", ErrorKind::Value, "expected at least one group, got 0", &[1, 3], |x| x.channel_shuffle(0)),
-        error("rank", ErrorKind::Shape, "expected [images, channels, ..], got f64[3]", &[3], |x| x.channel_shuffle(1)),
+        failing("groups", ErrorKind::Value, "expected at least one group, got 0", &[1, 3], |x| x.channel_shuffle(0)),
+        failing("rank", ErrorKind::Shape, "expected [images, channels, ..], got f64[3]", &[3], |x| {
+            x.channel_shuffle(1)
+        }),
     ]
 }

@@ -1,7 +1,7 @@
 //! Samples of pooling.
 
 use super::{AvgPool, MaxPool};
-use crate::ops::table::{ErrorSample, Kink, Naive, Sample, sample_tensor};
+use crate::ops::table::{ErrorSample, Kink, Naive, Sample, failing, sample_tensor};
 use crate::{ErrorKind, Result, Tensor};
 
 const SHAPES1: &[&[usize]] = &[&[2, 3, 6], &[5], &[0, 6]];
@@ -214,23 +214,16 @@ fn adaptive(
     all
 }
 
-fn error(
-    label: &'static str,
-    kind: ErrorKind,
-    message: &'static str,
-    shape: &[usize],
-    call: impl Fn(&Tensor) -> Result<Tensor> + Send + Sync + 'static,
-) -> ErrorSample {
-    let x = sample_tensor(shape, 0.0, 1.0, 1);
-    ErrorSample::new(label, kind, message, move || call(&x))
-}
-
 pub(super) fn max_errors() -> Vec<ErrorSample> {
     vec![
-        error("rank", ErrorKind::Shape, "max_pool2d: expected at least 2 spatial dimensions, got f64[3]", &[3], |x| {
-            x.max_pool2d(&MaxPool::new(2))
-        }),
-        error(
+        failing(
+            "rank",
+            ErrorKind::Shape,
+            "max_pool2d: expected at least 2 spatial dimensions, got f64[3]",
+            &[3],
+            |x| x.max_pool2d(&MaxPool::new(2)),
+        ),
+        failing(
             "fit",
             ErrorKind::Shape,
             "expected a window that fits into the padded input, got size 3 with dilation 2 for \
@@ -238,40 +231,40 @@ pub(super) fn max_errors() -> Vec<ErrorSample> {
             &[4, 5, 2],
             |x| x.max_pool2d(&MaxPool::new(3).dilation(2).padding(1)),
         ),
-        error(
+        failing(
             "padding",
             ErrorKind::Value,
             "max_pool1d: expected a padding of at most half of the kernel, got 2 and kernel 3",
             &[4],
             |x| x.max_pool1d(&MaxPool::new(3).padding(2)),
         ),
-        error("between", ErrorKind::Value, "expected windows with at least one element each", &[2], |x| {
+        failing("between", ErrorKind::Value, "expected windows with at least one element each", &[2], |x| {
             x.max_pool1d(&MaxPool::new(2).padding(1).dilation(3).stride(1))
         }),
-        error("kernel", ErrorKind::Value, "max_pool1d: expected `kernel` of at least 1, got 0", &[2], |x| {
+        failing("kernel", ErrorKind::Value, "max_pool1d: expected `kernel` of at least 1, got 0", &[2], |x| {
             x.max_pool1d(&MaxPool::new(0))
         }),
-        error("arity", ErrorKind::Arity, "max_pool1d: expected one number or 1 for `kernel`, got 2", &[2], |x| {
+        failing("arity", ErrorKind::Arity, "max_pool1d: expected one number or 1 for `kernel`, got 2", &[2], |x| {
             x.max_pool1d(&MaxPool::new([1, 1]))
         }),
     ]
 }
 
 pub(super) fn indices_errors() -> Vec<ErrorSample> {
-    vec![error("fit", ErrorKind::Shape, "max_pool1d_with_indices: expected a window that fits", &[2], |x| {
+    vec![failing("fit", ErrorKind::Shape, "max_pool1d_with_indices: expected a window that fits", &[2], |x| {
         Ok(x.max_pool1d_with_indices(&MaxPool::new(3))?.0)
     })]
 }
 
 pub(super) fn avg_errors() -> Vec<ErrorSample> {
     vec![
-        error("fit", ErrorKind::Shape, "avg_pool1d: expected a window that fits into the padded input", &[2], |x| {
+        failing("fit", ErrorKind::Shape, "avg_pool1d: expected a window that fits into the padded input", &[2], |x| {
             x.avg_pool1d(&AvgPool::new(3))
         }),
-        error("divisor", ErrorKind::Value, "avg_pool1d: expected a divisor_override that is not 0", &[2], |x| {
+        failing("divisor", ErrorKind::Value, "avg_pool1d: expected a divisor_override that is not 0", &[2], |x| {
             x.avg_pool1d(&AvgPool::new(2).divisor_override(0))
         }),
-        error("stride", ErrorKind::Value, "avg_pool1d: expected `stride` of at least 1, got 0", &[2], |x| {
+        failing("stride", ErrorKind::Value, "avg_pool1d: expected `stride` of at least 1, got 0", &[2], |x| {
             x.avg_pool1d(&AvgPool::new(2).stride(0))
         }),
     ]
@@ -279,17 +272,17 @@ pub(super) fn avg_errors() -> Vec<ErrorSample> {
 
 pub(super) fn adaptive_errors() -> Vec<ErrorSample> {
     vec![
-        error("zero", ErrorKind::Value, "adaptive_avg_pool1d: expected `size` of at least 1, got 0", &[2], |x| {
+        failing("zero", ErrorKind::Value, "adaptive_avg_pool1d: expected `size` of at least 1, got 0", &[2], |x| {
             x.adaptive_avg_pool1d(0)
         }),
-        error("empty", ErrorKind::Shape, "expected elements in spatial dimension 1, got none", &[2, 0], |x| {
+        failing("empty", ErrorKind::Shape, "expected elements in spatial dimension 1, got none", &[2, 0], |x| {
             x.adaptive_avg_pool2d(1)
         }),
     ]
 }
 
 pub(super) fn adaptive_max_errors() -> Vec<ErrorSample> {
-    vec![error(
+    vec![failing(
         "empty",
         ErrorKind::Shape,
         "adaptive_max_pool1d: expected elements in spatial dimension 0, got none",
