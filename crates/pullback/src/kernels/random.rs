@@ -229,18 +229,39 @@ pub(crate) fn uniform(shape: &[usize], runs: &Runs, dtype: DType, key: u64, stre
 }
 
 fn uniform_of<T: Draw, const N: usize>(shape: &[usize], runs: &Runs, key: u64, stream: u64) -> Array {
-    fill(
+    one_of_each::<T, N>(
         shape,
         runs,
         key,
         stream,
         1,
         #[inline(always)]
+        |words, w, l| T::unit(words, w, l),
+    )
+}
+
+/// Numbers that are each `f(words, w, l)` of one number of random bits, which is in word `w` of lane `l`.
+#[inline(always)]
+fn one_of_each<T: Draw, const N: usize>(
+    shape: &[usize],
+    runs: &Runs,
+    key: u64,
+    stream: u64,
+    nanos: usize,
+    f: impl Fn(&Words, usize, usize) -> T + Sync,
+) -> Array {
+    fill(
+        shape,
+        runs,
+        key,
+        stream,
+        nanos,
+        #[inline(always)]
         |words: &Words| {
             let mut out = [T::ZERO; N];
             for w in 0..N / LANES {
                 for l in 0..LANES {
-                    out[w * LANES + l] = T::unit(words, w * T::WORDS, l);
+                    out[w * LANES + l] = f(words, w * T::WORDS, l);
                 }
             }
             out
@@ -295,23 +316,16 @@ pub(crate) fn exponential(shape: &[usize], runs: &Runs, dtype: DType, key: u64, 
 }
 
 fn exponential_of<T: Draw, const N: usize>(shape: &[usize], runs: &Runs, key: u64, stream: u64) -> Array {
-    fill(
+    one_of_each::<T, N>(
         shape,
         runs,
         key,
         stream,
         2,
         #[inline(always)]
-        |words: &Words| {
-            let mut out = [T::ZERO; N];
-            for w in 0..N / LANES {
-                for l in 0..LANES {
-                    // Half a step of the uniform numbers, where these round to 1.
-                    let log = T::positive(words, w * T::WORDS, l).log();
-                    out[w * LANES + l] = (-log).maximum(T::from_f64(1.0 / (1u64 << 54) as f64));
-                }
-            }
-            out
+        |words, w, l| {
+            // Half a step of the uniform numbers, where these round to 1.
+            (-T::positive(words, w, l).log()).maximum(T::from_f64(1.0 / (1u64 << 54) as f64))
         },
     )
 }
