@@ -5,7 +5,7 @@ use super::erased::{check_rule_value, check_structure, place, sum_broadcast};
 use super::{Cotangent, Cotangents, Function, Tangent, Tangents};
 use crate::error::{Context as _, bail};
 use crate::interp::level::{OpenLevel, Sealed};
-use crate::interp::{Frame, LevelKind, Method, Traced, WrittenAs, forward, reverse};
+use crate::interp::{Frame, LevelKind, Method, WrittenAs, forward, reverse};
 use crate::kernels::cast::cast;
 use crate::kernels::copy::contiguous;
 use crate::random::without_generators;
@@ -90,13 +90,7 @@ fn nonzero(t: &Tensor) -> Option<f64> {
     let array = loop {
         match t.repr() {
             Repr::Array(array) => break array,
-            Repr::Tracer(tracer) => match &tracer.value {
-                Traced::Reverse { primal: inner, .. }
-                | Traced::Forward { primal: inner, .. }
-                | Traced::Linear { primal: inner, .. }
-                | Traced::Capture { value: inner, .. }
-                | Traced::Batch { value: inner, .. } => t = inner,
-            },
+            Repr::Tracer(tracer) => t = tracer.value.inner(),
         }
     };
     let array = contiguous(array);
