@@ -1,0 +1,5 @@
+"""Composable function transforms, with operations that you extend."""
+
+from ._core import EscapedTracerError, InternalError, Tensor, __version__
+
+__all__ = ["EscapedTracerError", "InternalError", "Tensor", "__version__"]

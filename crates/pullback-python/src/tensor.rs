@@ -1,0 +1,50 @@
+//! The class `Tensor`.
+
+use std::sync::{Mutex, PoisonError};
+
+use pullback::Tensor;
+use pyo3::prelude::*;
+
+/// An n-dimensional array of numbers, or the stand-in for one inside a transform.
+///
+/// The handle that it holds is replaced by what rebinds it (`requires_grad_()`, `x[0] = 1`), and its data never change under
+/// another handle.
+#[pyclass(name = "Tensor", module = "pullback", frozen, weakref)]
+pub struct PyTensor {
+    /// Held only as long as it takes to copy or replace the handle, never while code of the user runs.
+    handle: Mutex<Tensor>,
+}
+
+impl PyTensor {
+    pub fn new(tensor: Tensor) -> PyTensor {
+        PyTensor { handle: Mutex::new(tensor) }
+    }
+
+    /// The tensor of this moment.
+    pub fn get(&self) -> Tensor {
+        self.handle.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Rebinds the handle.
+    pub fn set(&self, tensor: Tensor) {
+        let old = std::mem::replace(&mut *self.handle.lock().unwrap_or_else(PoisonError::into_inner), tensor);
+        // Outside the lock: to drop a tensor may run code of the user.
+        drop(old);
+    }
+}
+
+#[pymethods]
+impl PyTensor {
+    #[getter]
+    fn ndim(&self) -> usize {
+        self.get().rank()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("{}", self.get())
+    }
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<PyTensor>()
+}
