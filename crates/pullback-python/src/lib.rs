@@ -4,6 +4,7 @@
 use pyo3::prelude::*;
 
 mod convert;
+mod dtype;
 mod error;
 mod tensor;
 
@@ -14,5 +15,6 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     error::register(module)?;
+    dtype::register(module)?;
     tensor::register(module)
 }
