@@ -1,5 +1,7 @@
 """Composable function transforms, with operations that you extend."""
 
+from . import fft, linalg, nn, return_types, special
 from ._core import EscapedTracerError, InternalError, Tensor, __version__
+from ._operations import *
 
 __all__ = ["EscapedTracerError", "InternalError", "Tensor", "__version__"]
