@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 mod convert;
 mod dtype;
 mod error;
+mod ops;
 mod tensor;
 
 #[global_allocator]
@@ -16,5 +17,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     error::register(module)?;
     dtype::register(module)?;
-    tensor::register(module)
+    tensor::register(module)?;
+    ops::register(module)
 }
