@@ -6,7 +6,11 @@ use pyo3::prelude::*;
 mod convert;
 mod dtype;
 mod error;
+mod init;
+mod io;
 mod ops;
+mod random;
+mod system;
 mod tensor;
 
 #[global_allocator]
@@ -18,5 +22,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     error::register(module)?;
     dtype::register(module)?;
     tensor::register(module)?;
-    ops::register(module)
+    ops::register(module)?;
+    random::register(module)?;
+    init::register(module)?;
+    io::register(module)?;
+    system::register(module)
 }

@@ -1,6 +1,6 @@
 """Composable function transforms, with operations that you extend."""
 
-from . import fft, linalg, nn, return_types, special
+from . import fft, init, io, linalg, nn, random, return_types, special
 from ._core import EscapedTracerError, InternalError, Tensor, __version__
 from ._operations import *
 from ._values import *
