@@ -110,7 +110,7 @@ fn call(operation: &Operation, given: &Given<'_, '_>) -> PyResult<Py<PyAny>> {
         }
     }
     match (&operation.overloads[..], first) {
-        ([only], Some(refused)) => Err(refused.raise(given.py, only)),
+        ([only], Some(refused)) => Err(refused.raise(only, given.me.is_some())),
         _ => Err(no_overload(operation, given)),
     }
 }
@@ -138,9 +138,9 @@ fn bind(overload: &Overload, given: &Given<'_, '_>) -> Result<Arguments, Refused
                 if named.contains(&k) {
                     return Err(Refused::Twice(k));
                 }
-                if parameter.of.is_variadic && argument::is_int(object) {
+                if parameter.of.is_variadic && argument::is_element(&parameter.of, object) {
                     let rest = (k..count).filter_map(|k| given.at(k));
-                    arguments.push(argument::ints(rest, k)?);
+                    arguments.push(argument::all(&parameter.of, rest, k)?);
                     return match parameters.get(k + 1) {
                         None => Ok(arguments),
                         Some(_) => finish(overload, given, &named, k + 1, arguments),
