@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 mod convert;
 mod error;
 mod tensor;
+mod tree;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -14,5 +15,6 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     error::register(module)?;
-    tensor::register(module)
+    tensor::register(module)?;
+    tree::register_module(module)
 }

@@ -1,5 +1,6 @@
 """Composable function transforms, with operations that you extend."""
 
+from . import tree
 from ._core import EscapedTracerError, InternalError, Tensor, __version__
 
-__all__ = ["EscapedTracerError", "InternalError", "Tensor", "__version__"]
+__all__ = ["EscapedTracerError", "InternalError", "Tensor", "__version__", "tree"]
