@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 
 mod convert;
 mod error;
+mod func;
 mod tensor;
 mod tree;
 
@@ -16,5 +17,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     error::register(module)?;
     tensor::register(module)?;
-    tree::register_module(module)
+    tree::register_module(module)?;
+    func::register(module)
 }

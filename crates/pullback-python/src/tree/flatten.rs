@@ -130,6 +130,31 @@ fn entries<S: Sink>(dict: &Bound<'_, PyDict>, mapping: Mapping, sink: &mut S, de
     Ok(Structure::node(Kind::Dict(mapping, keys), children))
 }
 
+/// The kind of a container, and its children with a flag for those that are static; nothing for what is no container.
+pub fn open<'py>(x: &Bound<'py, PyAny>) -> PyResult<Option<(Kind, Vec<(Bound<'py, PyAny>, bool)>)>> {
+    let of_entries = |dict: &Bound<'py, PyDict>, mapping| {
+        let (keys, values): (Vec<_>, Vec<_>) = dict.iter().map(|(key, value)| (key.unbind(), (value, false))).unzip();
+        (Kind::Dict(mapping, keys), values)
+    };
+    if x.is_exact_instance_of::<PyTensor>() {
+        return Ok(None);
+    }
+    if let Ok(tuple) = x.cast_exact::<PyTuple>() {
+        return Ok(Some((Kind::Tuple, tuple.iter().map(|x| (x, false)).collect())));
+    }
+    if let Ok(list) = x.cast_exact::<PyList>() {
+        return Ok(Some((Kind::List, list.iter().map(|x| (x, false)).collect())));
+    }
+    if let Ok(dict) = x.cast_exact::<PyDict>() {
+        return Ok(Some(of_entries(dict, Mapping::Plain)));
+    }
+    Ok(match container(x)? {
+        None => None,
+        Some(Container::Entries(dict, mapping)) => Some(of_entries(&dict, mapping)),
+        Some(Container::Other(kind, children)) => Some((kind, children)),
+    })
+}
+
 /// A container of one of the rarer kinds.
 enum Container<'py> {
     Entries(Bound<'py, PyDict>, Mapping),
@@ -271,63 +296,50 @@ pub fn flatten_like<S: Sink>(
     let py = x.py();
     let node = match structure {
         Structure::Leaf => {
-            let known = !x.is_exact_instance_of::<PyTensor>()
-                && (x.is_none()
-                    || x.is_exact_instance_of::<PyTuple>()
-                    || x.is_exact_instance_of::<PyList>()
-                    || x.is_exact_instance_of::<PyDict>()
-                    || container(x)?.is_some());
-            return if !known && sink.take(x)? { Ok(Ok(())) } else { Mismatch::new(S::LEAF, seen(x)?) };
+            let container = x.is_none() || open(x)?.is_some();
+            return if !container && sink.take(x)? { Ok(Ok(())) } else { Mismatch::new(S::LEAF, seen(x)?) };
         }
         Structure::None if x.is_none() => return Ok(Ok(())),
         Structure::None => return Mismatch::new("None", seen(x)?),
-        Structure::Static(own) if equal(own, &x.clone().unbind()) => return Ok(Ok(())),
+        Structure::Static(own) if equal(own, x.as_unbound()) => return Ok(Ok(())),
         Structure::Static(own) => return Mismatch::new(short(own.bind(py)), short(x)),
         Structure::Node(node) => node,
     };
-    let (kind, children): (Kind, Vec<(Bound<'_, PyAny>, bool)>) = match &node.kind {
-        Kind::Arguments { single: true, .. } if node.children.len() == 1 => {
-            return flatten_like(&node.children[0], x, sink);
-        }
-        Kind::Dict(_, keys) => {
-            let Ok(dict) = x.cast::<PyDict>() else { return Mismatch::new(structure.describe_as(S::LEAF), seen(x)?) };
-            if dict.len() != keys.len() {
-                return Mismatch::new(structure.describe_as(S::LEAF), seen(x)?);
-            }
-            for (k, (key, child)) in keys.iter().zip(&node.children).enumerate() {
-                let Some(value) = dict.get_item(key)? else {
-                    return Mismatch::new(structure.describe_as(S::LEAF), seen(x)?);
-                };
-                if let Err(mut mismatch) = flatten_like(child, &value, sink)? {
-                    mismatch.path.push(node.kind.step(k));
-                    return Ok(Err(mismatch));
-                }
-            }
-            return Ok(Ok(()));
-        }
-        _ => match x.cast_exact::<PyTuple>() {
-            Ok(tuple) => (Kind::Tuple, tuple.iter().map(|x| (x, false)).collect()),
-            Err(_) => match x.cast_exact::<PyList>() {
-                Ok(list) => (Kind::List, list.iter().map(|x| (x, false)).collect()),
-                Err(_) => match container(x)? {
-                    Some(Container::Other(kind, children)) => (kind, children),
-                    _ => return Mismatch::new(structure.describe_as(S::LEAF), seen(x)?),
-                },
-            },
-        },
-    };
-    // Arguments are given as a tuple.
-    let fits = kind.same(&node.kind) || matches!((&kind, &node.kind), (Kind::Tuple, Kind::Arguments { .. }));
-    if !fits || children.len() != node.children.len() {
-        return Mismatch::new(structure.describe_as(S::LEAF), seen(x)?);
+    if let Kind::Arguments { single: true, .. } = &node.kind {
+        return flatten_like(&node.children[0], x, sink);
     }
-    for (k, (child, (value, _))) in node.children.iter().zip(children).enumerate() {
+    let other = || Mismatch::new(structure.describe_as(S::LEAF), seen(x)?);
+    let Some((kind, children)) = open(x)? else { return other() };
+    let Some(children) = node.kind.in_order(&kind, children.into_iter().map(|(x, _)| x).collect()) else {
+        return other();
+    };
+    for (k, (child, value)) in node.children.iter().zip(children).enumerate() {
         if let Err(mut mismatch) = flatten_like(child, &value, sink)? {
             mismatch.path.push(node.kind.step(k));
             return Ok(Err(mismatch));
         }
     }
     Ok(Ok(()))
+}
+
+impl Kind {
+    /// The children of another container in the order of this one; nothing if it does not have the same ones. Arguments may be
+    /// given as a tuple.
+    pub fn in_order<X: Clone>(&self, other: &Kind, children: Vec<X>) -> Option<Vec<X>> {
+        match (self, other) {
+            (Kind::Dict(_, keys), Kind::Dict(_, others)) if keys.len() == others.len() => {
+                if keys.iter().zip(others).all(|(a, b)| a.is(b)) {
+                    return Some(children);
+                }
+                let place = |key| others.iter().position(|other| equal(key, other));
+                keys.iter().map(|key| Some(children[place(key)?].clone())).collect()
+            }
+            (Kind::Arguments { numbers, .. }, Kind::Tuple) if numbers.len() == children.len() => Some(children),
+            (Kind::Tuple, Kind::Tuple) | (Kind::List, Kind::List) => Some(children),
+            _ if self.same(other) => Some(children),
+            _ => None,
+        }
+    }
 }
 
 /// What was given, for messages.
