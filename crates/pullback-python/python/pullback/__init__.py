@@ -1,6 +1,6 @@
 """Composable function transforms, with operations that you extend."""
 
-from . import tree
+from . import func, tree
 from ._core import EscapedTracerError, InternalError, Tensor, __version__
 
-__all__ = ["EscapedTracerError", "InternalError", "Tensor", "__version__", "tree"]
+__all__ = ["EscapedTracerError", "InternalError", "Tensor", "__version__", "func", "tree"]

@@ -7,7 +7,9 @@ mod control;
 mod curvature;
 mod grad;
 mod graph;
+mod implicit;
 mod jacobian;
+mod state;
 mod transformed;
 mod vjp;
 mod vmap;
@@ -42,5 +44,9 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     func.add_function(wrap_pyfunction!(control::scan, &func)?)?;
     func.add_function(wrap_pyfunction!(control::map, &func)?)?;
     func.add_function(wrap_pyfunction!(control::stop_gradient, &func)?)?;
+    func.add_function(wrap_pyfunction!(state::functional_call, &func)?)?;
+    func.add_function(wrap_pyfunction!(state::named_tensors, &func)?)?;
+    func.add_function(wrap_pyfunction!(state::stack_module_state, &func)?)?;
+    implicit::register(&func)?;
     module.add("func", func)
 }

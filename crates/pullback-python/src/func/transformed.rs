@@ -1,5 +1,6 @@
 //! The callables that transforms return.
 
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
@@ -47,6 +48,10 @@ impl Transformed {
     ) -> PyResult<Bound<'py, PyAny>> {
         let function = self.function.bind(args.py());
         self.transform.call(&Call { function, args, kwargs })
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.function)
     }
 
     /// A transformed function in a class is a method.

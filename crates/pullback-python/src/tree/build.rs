@@ -59,7 +59,8 @@ impl Structure {
 }
 
 impl Kind {
-    fn build<'py>(&self, py: Python<'py>, children: Vec<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+    /// A container of this kind.
+    pub fn build<'py>(&self, py: Python<'py>, children: Vec<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
         match self {
             Kind::Arguments { single: true, .. } if children.len() == 1 => Ok(children[0].clone()),
             Kind::Tuple | Kind::Arguments { .. } => Ok(PyTuple::new(py, children)?.into_any()),

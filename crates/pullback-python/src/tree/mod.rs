@@ -12,8 +12,8 @@ mod module;
 mod registry;
 
 pub use build::Build;
-pub use flatten::{Mismatch, Numbers, Sink, flatten, flatten_into, flatten_like, is_array, is_inexact, open};
-pub use module::{PyStructure, register as register_module};
+pub use flatten::{Numbers, flatten, flatten_into, flatten_like, is_array, is_inexact, open};
+pub use module::register as register_module;
 pub use registry::Registered;
 
 /// What a Python value is apart from its leaves.
