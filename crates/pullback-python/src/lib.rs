@@ -6,8 +6,10 @@ use pyo3::prelude::*;
 mod convert;
 mod dtype;
 mod error;
+mod func;
 mod ops;
 mod tensor;
+mod tree;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -18,5 +20,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     error::register(module)?;
     dtype::register(module)?;
     tensor::register(module)?;
+    tree::register_module(module)?;
+    func::register(module)?;
     ops::register(module)
 }
