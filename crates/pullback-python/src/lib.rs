@@ -4,9 +4,12 @@
 use pyo3::prelude::*;
 
 mod convert;
+mod dtype;
 mod error;
+mod func;
 mod ops;
 mod tensor;
+mod tree;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -15,6 +18,9 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     error::register(module)?;
+    dtype::register(module)?;
     tensor::register(module)?;
+    tree::register_module(module)?;
+    func::register(module)?;
     ops::register(module)
 }

@@ -1,14 +1,16 @@
 //! Python objects as arguments of the kind that a parameter takes.
 
+use pullback::Tensor;
 use pullback::dynamic::{Kind, Parameter, Value};
-use pullback::{Complex, DType, Scalar, Tensor};
 use pyo3::Borrowed;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyString, PyTuple};
 use smallvec::SmallVec;
 
 use super::{Overload, signature};
+use crate::convert::{self, Operand};
+use crate::dtype::DTypeArg;
 use crate::tensor::PyTensor;
 
 /// Why an overload does not take the arguments.
@@ -38,13 +40,17 @@ impl Refused {
         let name = overload.form.name;
         let parameter = |k: usize| &overload.parameters[k].of;
         match self {
-            Refused::Missing(k) => {
-                PyTypeError::new_err(format!("{name}() missing required argument '{}' (pos {})", parameter(k).name, k + 1 - hidden))
-            }
+            Refused::Missing(k) => PyTypeError::new_err(format!(
+                "{name}() missing required argument '{}' (pos {})",
+                parameter(k).name,
+                k + 1 - hidden
+            )),
             Refused::TooMany(given) => {
                 let (most, given) = (overload.parameters.len() - hidden, given - hidden);
                 let form = signature::of_overload(overload, hidden);
-                PyTypeError::new_err(format!("{name}() takes at most {most} arguments, but {given} were given; it is {form}"))
+                PyTypeError::new_err(format!(
+                    "{name}() takes at most {most} arguments, but {given} were given; it is {form}"
+                ))
             }
             Refused::Twice(k) => {
                 PyTypeError::new_err(format!("{name}() got multiple values for argument '{}'", parameter(k).name))
@@ -136,7 +142,7 @@ pub fn all<'a, 'py: 'a>(
 
 #[inline]
 fn tensor(object: Borrowed<'_, '_, PyAny>, k: usize) -> Result<Tensor, Refused> {
-    match object.cast::<PyTensor>() {
+    match object.cast_exact::<PyTensor>() {
         Ok(t) => Ok(t.get().get()),
         Err(_) => Err(wrong(object, k)),
     }
@@ -154,26 +160,14 @@ fn float(object: Borrowed<'_, '_, PyAny>, k: usize) -> Result<f64, Refused> {
     Err(wrong(object, k))
 }
 
-/// A number in the place of a tensor.
-fn number(object: Borrowed<'_, '_, PyAny>, k: usize) -> Result<Scalar, Refused> {
-    if let Ok(x) = object.cast::<PyFloat>() {
-        return Ok(Scalar::Float(x.value()));
+/// A tensor, or a number in the place of one.
+fn operand(object: Borrowed<'_, '_, PyAny>, k: usize) -> Result<Value, Refused> {
+    match convert::operand(&object) {
+        Ok(Some(Operand::Tensor(t))) => Ok(Value::Tensor(t)),
+        Ok(Some(Operand::Number(n))) => Ok(Value::Number(n)),
+        Ok(None) => Err(wrong(object, k)),
+        Err(raised) => Err(Refused::Raised(raised)),
     }
-    if let Ok(b) = object.cast::<PyBool>() {
-        return Ok(Scalar::Bool(b.is_true()));
-    }
-    if object.is_instance_of::<PyInt>() {
-        return Ok(Scalar::Int(int(object, k)?));
-    }
-    if let Ok(z) = object.cast::<PyComplex>() {
-        return Ok(Scalar::Complex(Complex::new(z.real(), z.imag())));
-    }
-    // NumPy's numbers say what they are as Python's.
-    let is_number = object.hasattr("dtype").unwrap_or(false) && !object.get_type().hasattr("__len__").unwrap_or(true);
-    if is_number && let Ok(item) = object.call_method0("item") && !item.is(object) {
-        return number(item.as_borrowed(), k);
-    }
-    Err(wrong(object, k))
 }
 
 /// The elements of a list, a tuple or another sequence that is no text.
@@ -216,16 +210,13 @@ fn choice(object: Borrowed<'_, '_, PyAny>, k: usize, names: &[&str]) -> Option<R
 
 /// The value of an argument for parameter `k`.
 #[inline]
-pub fn convert(parameter: &Parameter, object: Borrowed<'_, '_, PyAny>, k: usize) -> Result<Value, Refused> {
+pub fn value(parameter: &Parameter, object: Borrowed<'_, '_, PyAny>, k: usize) -> Result<Value, Refused> {
     if object.is_none() {
         return if parameter.or_none { Ok(Value::None) } else { Err(wrong(object, k)) };
     }
     match parameter.kind {
         Kind::Tensor => tensor(object, k).map(Value::Tensor),
-        Kind::Operand => match object.cast::<PyTensor>() {
-            Ok(t) => Ok(Value::Tensor(t.get().get())),
-            Err(_) => number(object, k).map(Value::Number),
-        },
+        Kind::Operand => operand(object, k),
         Kind::Tensors => Ok(Value::Tensors(elements(object, k, |x| tensor(x, k))?)),
         Kind::Int => int(object, k).map(Value::Int),
         Kind::Ints => int_list(object, k),
@@ -236,26 +227,22 @@ pub fn convert(parameter: &Parameter, object: Borrowed<'_, '_, PyAny>, k: usize)
         },
         Kind::Bool => match object.cast::<PyBool>() {
             Ok(b) => Ok(Value::Bool(b.is_true())),
-            Err(_) if type_name(object).starts_with("bool") => object.is_truthy().map(Value::Bool).map_err(Refused::Raised),
+            Err(_) if type_name(object).starts_with("bool") => {
+                object.is_truthy().map(Value::Bool).map_err(Refused::Raised)
+            }
             Err(_) => Err(wrong(object, k)),
         },
         Kind::Text => match object.extract::<String>() {
             Ok(text) => Ok(Value::Text(text)),
             Err(_) => Err(wrong(object, k)),
         },
-        Kind::DType => match dtype(object) {
-            Some(dtype) => Ok(Value::DType(dtype)),
-            None => Err(wrong(object, k)),
+        Kind::DType => match object.extract::<DTypeArg>() {
+            Ok(dtype) => Ok(Value::DType(dtype.0)),
+            Err(_) => Err(wrong(object, k)),
         },
         Kind::Choice(names) => choice(object, k, names).unwrap_or_else(|| Err(wrong(object, k))),
         Kind::IntsOr(names) => choice(object, k, names).unwrap_or_else(|| int_list(object, k)),
         Kind::FloatOr(names) => choice(object, k, names).unwrap_or_else(|| float(object, k).map(Value::Float)),
         _ => Err(wrong(object, k)),
     }
-}
-
-/// An element type by its name.
-fn dtype(object: Borrowed<'_, '_, PyAny>) -> Option<DType> {
-    let name = object.extract::<String>().ok()?;
-    DType::ALL.into_iter().find(|d| d.name() == name)
 }

@@ -77,7 +77,8 @@ fn words(code: &str) -> Vec<&str> {
             true => rest
                 .char_indices()
                 .find(|&(k, c)| {
-                    let is_point = c == '.' && first.is_ascii_digit() && !rest[k + 1..].starts_with(|c: char| c.is_alphabetic());
+                    let is_point =
+                        c == '.' && first.is_ascii_digit() && !rest[k + 1..].starts_with(|c: char| c.is_alphabetic());
                     let in_path = c == ':' || (c == '<' && rest[..k].ends_with("::"));
                     let in_type = c == '>' && rest[..k].contains("::<");
                     !(is_word(c) || is_point || in_path || in_type)
@@ -112,11 +113,14 @@ fn expression(code: &str, names: &HashMap<&str, String>) -> Option<String> {
                 tensors.push((out.len(), depth));
                 out.push_str("pullback.tensor");
             }
-            "to_vec::<f64>" | "to_vec::<f32>" | "to_vec::<i32>" | "to_vec::<i64>" | "to_vec::<bool>" | "to_vec::<u8>" => {
+            "to_vec::<f64>" | "to_vec::<f32>" | "to_vec::<i32>" | "to_vec::<i64>" | "to_vec::<bool>"
+            | "to_vec::<u8>" => {
                 let nested = code.contains("[[") || !code.contains("Tensor::from");
                 out.push_str(if nested { "flatten().tolist" } else { "tolist" });
             }
-            "item::<f64>" | "item::<f32>" | "item::<i32>" | "item::<i64>" | "item::<bool>" | "item::<u8>" => out.push_str("item"),
+            "item::<f64>" | "item::<f32>" | "item::<i32>" | "item::<i64>" | "item::<bool>" | "item::<u8>" => {
+                out.push_str("item")
+            }
             "shape" if after_point && is_call => {
                 out.push_str("shape");
                 skip = 2;
@@ -145,7 +149,8 @@ fn expression(code: &str, names: &HashMap<&str, String>) -> Option<String> {
                 if tensors.last().is_some_and(|t| t.1 == depth) {
                     let (start, _) = tensors.pop()?;
                     // Rust's floats are doubles.
-                    if out[start..].contains(['.', 'n']) && out[start + "pullback.tensor".len()..].contains(['.', '\'']) {
+                    if out[start..].contains(['.', 'n']) && out[start + "pullback.tensor".len()..].contains(['.', '\''])
+                    {
                         out.push_str(", dtype=pullback.float64");
                     }
                 }

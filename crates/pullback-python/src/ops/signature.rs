@@ -3,6 +3,7 @@
 use pullback::dynamic::{Kind, Literal, Parameter, Results};
 
 use super::{Operation, Overload};
+use crate::dtype::python_name;
 
 /// A default as Python writes it.
 pub fn literal(value: &Literal) -> String {
@@ -12,7 +13,7 @@ pub fn literal(value: &Literal) -> String {
         Literal::Int(i) => i.to_string(),
         Literal::Float(x) => format!("{x:?}"),
         Literal::Name(name) => format!("'{name}'"),
-        Literal::DType(dtype) => format!("'{}'", dtype.name()),
+        Literal::DType(dtype) => format!("'{}'", python_name(*dtype)),
         Literal::Ints([one]) => format!("({one},)"),
         Literal::Ints(all) => format!("({})", all.iter().map(i64::to_string).collect::<Vec<_>>().join(", ")),
         _ => "None".to_owned(),

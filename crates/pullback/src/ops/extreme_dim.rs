@@ -141,10 +141,20 @@ fn min_samples() -> Vec<Sample> {
 
 fn errors(call: fn(&Tensor, isize, bool) -> Picked) -> Vec<ErrorSample> {
     vec![
-        failing("dim", ErrorKind::Dim, "dim 2 is out of range for f64[2,3]", &[2, 3], move |x| Ok(call(x, 2, false)?.0)),
-        failing("empty", ErrorKind::Shape, "expected at least one element along dim 1, got f64[2,0]", &[2, 0], move |x| {
-            Ok(call(x, 1, false)?.0)
-        }),
+        failing(
+            "dim",
+            ErrorKind::Dim,
+            "dim 2 is out of range for f64[2,3]",
+            &[2, 3],
+            move |x| Ok(call(x, 2, false)?.0),
+        ),
+        failing(
+            "empty",
+            ErrorKind::Shape,
+            "expected at least one element along dim 1, got f64[2,0]",
+            &[2, 0],
+            move |x| Ok(call(x, 1, false)?.0),
+        ),
     ]
 }
 

@@ -283,7 +283,9 @@ fn expand_with_errors() -> Vec<ErrorSample> {
             x.expand_with(&[-1, 3])
         }),
         failing("negative", ErrorKind::Value, "got -2 in place 0", &[1], |x| x.expand_with(&[-2])),
-        failing("not one", ErrorKind::Shape, "f64[2,3] does not broadcast to [2,4]", &[2, 3], |x| x.expand_with(&[-1, 4])),
+        failing("not one", ErrorKind::Shape, "f64[2,3] does not broadcast to [2,4]", &[2, 3], |x| {
+            x.expand_with(&[-1, 4])
+        }),
     ]
 }
 
