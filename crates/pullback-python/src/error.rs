@@ -4,8 +4,8 @@
 use pullback::ErrorKind;
 use pyo3::create_exception;
 use pyo3::exceptions::{
-    PyArithmeticError, PyException, PyIndexError, PyNotImplementedError, PyOSError, PyRuntimeError, PyTypeError,
-    PyValueError,
+    PyArithmeticError, PyBaseException, PyException, PyIndexError, PyNotImplementedError, PyOSError, PyRuntimeError,
+    PyTypeError, PyValueError,
 };
 use pyo3::prelude::*;
 
@@ -19,9 +19,45 @@ create_exception!(pullback, InternalError, PyException, "A broken promise inside
 
 /// The exception for an error of the library. An exception that the user's code raised comes back as it was.
 pub fn to_py(error: pullback::Error) -> PyErr {
+    let places = error.context().collect::<Vec<_>>().join(" > ");
     if let Some(raised) = error.downcast_ref::<PyErr>() {
-        return Python::attach(|py| raised.clone_ref(py));
+        return Python::attach(|py| {
+            // One of ours, from a call further in, is told where that was.
+            let _ = lengthen(raised.value(py), &places, error.context().last().unwrap_or_default());
+            raised.clone_ref(py)
+        });
     }
+    let raised = new(&error);
+    Python::attach(|py| {
+        let _ = raised.value(py).setattr(PLACES, places);
+    });
+    raised
+}
+
+/// Where exceptions of the library keep the chain of transforms and functions that their message begins with.
+const PLACES: &str = "_places";
+
+/// Puts the chain of an outer call, which ends with `last`, before the message of an exception of the library.
+fn lengthen(raised: &Bound<'_, PyBaseException>, outer: &str, last: &str) -> PyResult<()> {
+    let Some(inner) = raised.getattr_opt(PLACES)? else { return Ok(()) };
+    if outer.is_empty() {
+        return Ok(());
+    }
+    let (inner, text) = (inner.extract::<String>()?, raised.getattr("args")?.get_item(0)?.extract::<String>()?);
+    let (places, rest) = match text.strip_prefix(&inner) {
+        Some(rest) if !inner.is_empty() => (format!("{outer} > {inner}"), rest.to_string()),
+        // A message without a chain may say its place itself. Once is enough.
+        _ => {
+            let rest = text.strip_prefix(last).filter(|rest| rest.starts_with(": "));
+            (outer.to_string(), rest.map_or_else(|| format!(": {text}"), str::to_string))
+        }
+    };
+    raised.setattr("args", (format!("{places}{rest}"),))?;
+    raised.setattr(PLACES, places)
+}
+
+/// A new exception of the class that fits.
+fn new(error: &pullback::Error) -> PyErr {
     let text = error.to_string();
     match error.kind() {
         ErrorKind::Dtype => PyTypeError::new_err(text),

@@ -123,7 +123,9 @@ impl Settle for Mode {
         match self.0.as_str() {
             "fan_in" => Ok(Fan::In),
             "fan_out" => Ok(Fan::Out),
-            other => Err(PyValueError::new_err(format!("init: expected the mode 'fan_in' or 'fan_out', got '{other}'"))),
+            other => {
+                Err(PyValueError::new_err(format!("init: expected the mode 'fan_in' or 'fan_out', got '{other}'")))
+            }
         }
     }
 }
@@ -254,7 +256,7 @@ fn calculate_gain(nonlinearity: Nonlinearity, param: Option<f64>) -> PyResult<f6
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    let inner = PyModule::new(module.py(), "init")?;
+    let inner = PyModule::new(module.py(), "pullback.init")?;
     add_all(&inner)?;
     inner.add_function(wrap_pyfunction!(calculate_gain, &inner)?)?;
     module.add("_init", inner)

@@ -41,7 +41,10 @@ fn collect(obj: &Bound<'_, PyAny>, name: &str, all: &mut Tensors, depth: usize) 
     let tensor = match obj.cast::<PyTensor>() {
         Ok(tensor) => tensor.get().get(),
         Err(_) if name.is_empty() => {
-            return Err(PyTypeError::new_err(format!("save: expected a dict of tensors by name, got {}", obj.get_type())));
+            return Err(PyTypeError::new_err(format!(
+                "save: expected a dict of tensors by name, got {}",
+                obj.get_type()
+            )));
         }
         Err(_) => tensor_of("save", obj, None)?,
     };
@@ -167,7 +170,9 @@ fn save(tensors: &Bound<'_, PyAny>, path: PathBuf) -> PyResult<()> {
         "npz" => save_npz(tensors, path, false),
         _ => match tensors.cast::<PyTensor>() {
             Ok(tensor) => save_npy(tensor, path),
-            Err(_) => Err(PyTypeError::new_err(format!("save: expected a tensor for .npy, got {}", tensors.get_type()))),
+            Err(_) => {
+                Err(PyTypeError::new_err(format!("save: expected a tensor for .npy, got {}", tensors.get_type())))
+            }
         },
     }
 }
@@ -184,7 +189,7 @@ fn load<'py>(py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, PyAny>> {
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    let inner = PyModule::new(module.py(), "io")?;
+    let inner = PyModule::new(module.py(), "pullback.io")?;
     inner.add_function(wrap_pyfunction!(save, &inner)?)?;
     inner.add_function(wrap_pyfunction!(load, &inner)?)?;
     inner.add_function(wrap_pyfunction!(save_safetensors, &inner)?)?;

@@ -6,12 +6,14 @@ use pyo3::prelude::*;
 mod convert;
 mod dtype;
 mod error;
+mod func;
 mod init;
 mod io;
 mod ops;
 mod random;
 mod system;
 mod tensor;
+mod tree;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -22,6 +24,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     error::register(module)?;
     dtype::register(module)?;
     tensor::register(module)?;
+    tree::register_module(module)?;
+    func::register(module)?;
     ops::register(module)?;
     random::register(module)?;
     init::register(module)?;

@@ -1,8 +1,8 @@
 """Composable function transforms, with operations that you extend."""
 
-from . import fft, init, io, linalg, nn, random, return_types, special
+from . import fft, func, init, io, linalg, nn, random, return_types, special, tree
 from ._core import EscapedTracerError, InternalError, Tensor, __version__
 from ._operations import *
 from ._values import *
 
-__all__ = ["EscapedTracerError", "InternalError", "Tensor", "__version__"]
+__all__ = ["EscapedTracerError", "InternalError", "Tensor", "__version__", "func", "tree"]

@@ -148,7 +148,8 @@ fn together(all: &[&Operand]) -> (Vec<usize>, DType) {
     });
     let (mut shape, mut dtype) = (Vec::new(), None);
     for t in tensors {
-        let (long, short) = if t.rank() > shape.len() { (t.shape().to_vec(), shape) } else { (shape, t.shape().to_vec()) };
+        let (long, short) =
+            if t.rank() > shape.len() { (t.shape().to_vec(), shape) } else { (shape, t.shape().to_vec()) };
         shape = long;
         let lead = shape.len() - short.len();
         for (n, m) in shape[lead..].iter_mut().zip(short) {

@@ -7,11 +7,11 @@ mod draw;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pullback::random::{AnySource, Generator, Key};
+use pyo3::Borrowed;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyList;
-use pyo3::Borrowed;
 
 /// What random numbers are drawn from: the same key gives the same numbers, on every machine.
 ///

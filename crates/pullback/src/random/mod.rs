@@ -69,8 +69,8 @@ use std::cell::Cell;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
-use self::draw::{Draw, Kind};
 pub(crate) use self::draw::Source;
+use self::draw::{Draw, Kind};
 use crate::error::bail;
 use crate::interp::level::active_capture;
 use crate::interp::{capture, watch};
