@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_int, c_void};
 use std::ptr::{NonNull, null_mut};
 
 use pullback::{DType, Memory, Tensor};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -356,6 +356,17 @@ impl PyTensor {
         if copy == Some(true) { array.call_method0(intern!(py, "copy")) } else { Ok(array) }
     }
 
+    /// What `memoryview` calls from Python 3.12 on: the elements, read-only, through NumPy.
+    #[pyo3(signature = (flags, /))]
+    fn __buffer__<'py>(&self, py: Python<'py>, flags: i32) -> PyResult<Bound<'py, PyAny>> {
+        const WRITABLE: i32 = 1;
+        if flags & WRITABLE != 0 {
+            return Err(PyBufferError::new_err("__buffer__: expected a reader, as elements of tensors never change"));
+        }
+        let array = array_of(py, &self.get())?;
+        py.import(intern!(py, "builtins"))?.call_method1(intern!(py, "memoryview"), (array,))
+    }
+
     /// NumPy's operators leave operands of ours to ours.
     #[classattr]
     fn __array_priority__() -> i32 {
@@ -438,6 +449,10 @@ fn dtype_of_format(format: &str, itemsize: usize) -> Option<DType> {
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    // The interface that wheels for several versions of Python have gets buffers with 3.11 only. From 3.12 on, to set the method is to
+    // say that the class has one.
+    let class = module.py().get_type::<PyTensor>();
+    class.setattr("__buffer__", class.getattr("__buffer__")?)?;
     module.add_class::<Exported>()?;
     module.add_function(wrap_pyfunction!(from_numpy, module)?)
 }
