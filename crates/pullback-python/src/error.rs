@@ -22,7 +22,7 @@ pub fn to_py(error: pullback::Error) -> PyErr {
     if let Some(raised) = error.downcast_ref::<PyErr>() {
         return Python::attach(|py| raised.clone_ref(py));
     }
-    let text = error.to_string();
+    let text = crate::wording::in_python(error.to_string());
     match error.kind() {
         ErrorKind::Dtype => PyTypeError::new_err(text),
         ErrorKind::Index | ErrorKind::Dim => PyIndexError::new_err(text),

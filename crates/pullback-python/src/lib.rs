@@ -3,9 +3,11 @@
 
 use pyo3::prelude::*;
 
+mod autograd;
 mod convert;
 mod error;
 mod tensor;
+mod wording;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -14,5 +16,6 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     error::register(module)?;
+    autograd::register(module)?;
     tensor::register(module)
 }

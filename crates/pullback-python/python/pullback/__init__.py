@@ -1,5 +1,17 @@
 """Composable function transforms, with operations that you extend."""
 
+from . import autograd
 from ._core import EscapedTracerError, InternalError, Tensor, __version__
+from .autograd import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 
-__all__ = ["EscapedTracerError", "InternalError", "Tensor", "__version__"]
+__all__ = [
+    "EscapedTracerError",
+    "InternalError",
+    "Tensor",
+    "__version__",
+    "autograd",
+    "enable_grad",
+    "is_grad_enabled",
+    "no_grad",
+    "set_grad_enabled",
+]
