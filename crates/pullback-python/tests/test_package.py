@@ -39,6 +39,10 @@ def test_the_package_is_typed():
     assert os.path.exists(os.path.join(folder, "py.typed"))
 
 
+def test_typed_programs_run():
+    subprocess.run([sys.executable, os.path.join(os.path.dirname(__file__), "typed.py")], check=True, timeout=120)
+
+
 @pytest.mark.parametrize(
     "body",
     [
