@@ -13,6 +13,7 @@ import pytest
 import pullback as pb
 import pullback.autograd.forward_ad as fwAD
 from pullback import autograd
+from pullback.autograd import functional
 from pullback.func import grad as grad_of
 from pullback.func import jacfwd, jvp, vjp, vmap
 
@@ -881,6 +882,49 @@ def test_gradcheck_passes_exceptions_on():
 
     with pytest.raises(KeyboardInterrupt):
         autograd.gradcheck(interrupted, leaf(1.0))
+
+
+# Derivatives at a point, in the words of torch.autograd.functional
+
+
+def test_functional_jacobians_and_hessians_agree_with_closed_forms():
+    x, y = const([1.0, 2.0]), const([3.0, 4.0])
+    f = lambda x, y: (x * y, (x * x).sum())  # noqa: E731
+    for strategy in ["reverse-mode", "forward-mode"]:
+        (xx, xy), (sx, sy) = functional.jacobian(f, (x, y), strategy=strategy)
+        assert xx.tolist() == [[3.0, 0.0], [0.0, 4.0]] and xy.tolist() == [[1.0, 0.0], [0.0, 2.0]]
+        assert sx.tolist() == [2.0, 4.0] and sy.tolist() == [0.0, 0.0]
+    (xx, xy), (yx, yy) = functional.hessian(lambda x, y: (x * x * y).sum(), (x, y))
+    assert xx.tolist() == [[6.0, 0.0], [0.0, 8.0]] and xy.tolist() == yx.tolist() == [[2.0, 0.0], [0.0, 4.0]]
+    assert yy.tolist() == [[0.0, 0.0], [0.0, 0.0]]
+    with pytest.raises(ValueError, match="strategy"):
+        functional.jacobian(f, (x, y), strategy="sideways")
+    with pytest.raises(TypeError, match="input 1, got int"):
+        functional.jacobian(f, (x, 3))
+
+
+def test_functional_products_agree_with_the_matrices():
+    x, y, u, v = const([1.0, 2.0]), const([3.0, 4.0]), const([1.0, -1.0]), const([0.5, 2.0])
+    value, product = functional.vjp(lambda x, y: x * y, (x, y), u)
+    assert value.tolist() == [3.0, 8.0] and [p.tolist() for p in product] == [[3.0, -4.0], [1.0, -2.0]]
+    value, product = functional.jvp(lambda x, y: x * y, (x, y), (u, v))
+    assert product.tolist() == [3.5, 0.0]
+    f = lambda x, y: (x * x * y).sum()  # noqa: E731
+    for product in [functional.hvp, functional.vhp]:
+        value, (hx, hy) = product(f, (x, y), (u, v))
+        assert value.item() == 19.0
+        assert hx.tolist() == [7.0, 0.0] and hy.tolist() == [2.0, -4.0]
+    with pytest.raises(RuntimeError, match="left out"):
+        functional.vjp(lambda x: x * x, x)
+
+
+def test_functional_results_lead_back_on_demand():
+    x = leaf([1.0, 2.0])
+    assert not functional.jacobian(lambda x: x**3, x).requires_grad
+    jacobian = functional.jacobian(lambda x: x**3, x, create_graph=True)
+    assert jacobian.requires_grad
+    jacobian.sum().backward()
+    assert x.grad.tolist() == [6.0, 12.0]
 
 
 # Threads

@@ -22,7 +22,7 @@ What differs from PyTorch:
 """
 
 from .._core import autograd as _native
-from . import forward_ad
+from . import forward_ad, functional
 from .modes import detect_anomaly, enable_grad, no_grad, set_detect_anomaly, set_grad_enabled
 
 GradcheckError = _native.GradcheckError
@@ -41,6 +41,7 @@ __all__ = [
     "detect_anomaly",
     "enable_grad",
     "forward_ad",
+    "functional",
     "grad",
     "gradcheck",
     "gradgradcheck",
