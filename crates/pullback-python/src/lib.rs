@@ -6,7 +6,9 @@ use pyo3::prelude::*;
 mod autograd;
 mod convert;
 mod error;
+mod func;
 mod tensor;
+mod tree;
 mod wording;
 
 #[global_allocator]
@@ -18,5 +20,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     error::register(module)?;
     autograd::register(module)?;
-    tensor::register(module)
+    tensor::register(module)?;
+    tree::register_module(module)?;
+    func::register(module)
 }

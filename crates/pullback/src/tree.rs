@@ -74,6 +74,12 @@ pub trait Tree: Clone + Send + Sync + 'static {
         let _ = f;
     }
 
+    /// True if another tree has its tensors at the same places. It compares the paths; an implementation whose structure is a
+    /// value of its own can compare that.
+    fn same_places(&self, other: &Self) -> bool {
+        paths(self) == paths(other)
+    }
+
     /// The same structure with the tensors that `f` makes from these.
     ///
     /// # Errors
@@ -498,7 +504,7 @@ pub fn unstack_trees<T: Tree>(tree: &T) -> Result<Vec<T>> {
 
 /// True if two trees with as many tensors have them at the same places: under the same keys, in the same options.
 pub(crate) fn same_places<T: Tree>(a: &T, b: &T) -> bool {
-    has_fixed_structure::<T>() || paths(a) == paths(b)
+    has_fixed_structure::<T>() || a.same_places(b)
 }
 
 /// True if the type of a tree fixes its structure: what is then left without leaves takes no memory.

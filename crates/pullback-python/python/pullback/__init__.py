@@ -1,6 +1,6 @@
 """Composable function transforms, with operations that you extend."""
 
-from . import autograd
+from . import autograd, func, tree
 from ._core import EscapedTracerError, InternalError, Tensor, __version__
 from .autograd import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 
@@ -11,7 +11,9 @@ __all__ = [
     "__version__",
     "autograd",
     "enable_grad",
+    "func",
     "is_grad_enabled",
     "no_grad",
     "set_grad_enabled",
+    "tree",
 ]

@@ -1,0 +1,35 @@
+"""Transforms: functions that take a function and return one.
+
+They nest in any order and to any depth. Arguments and results are trees (see `pullback.tree`); keyword arguments are constants.
+"""
+
+from ._core import func as _func
+
+Graph = _func.Graph
+JvpFunction = _func.JvpFunction
+Transformed = _func.Transformed
+VjpFunction = _func.VjpFunction
+capture = _func.capture
+checkpoint = _func.checkpoint
+cond = _func.cond
+fori = _func.fori
+grad = _func.grad
+grad_and_value = _func.grad_and_value
+hessian = _func.hessian
+hessian_diagonal = _func.hessian_diagonal
+hvp = _func.hvp
+jacfwd = _func.jacfwd
+jacobian = _func.jacobian
+jacrev = _func.jacrev
+jvp = _func.jvp
+laplacian = _func.laplacian
+linearize = _func.linearize
+map = _func.map
+scan = _func.scan
+stop_gradient = _func.stop_gradient
+value_and_grad = _func.value_and_grad
+value_and_jacobian = _func.value_and_jacobian
+vhp = _func.vhp
+vjp = _func.vjp
+vmap = _func.vmap
+while_loop = _func.while_loop

@@ -1,0 +1,82 @@
+//! The callables that transforms return.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+use super::call::Call;
+
+/// What a transform does with a call.
+pub trait Transform: Send + Sync {
+    fn call<'py>(&self, call: &Call<'_, 'py>) -> PyResult<Bound<'py, PyAny>>;
+}
+
+/// A function that a transform made of another one. It has the name, the documentation and the signature of that.
+#[pyclass(module = "pullback.func", frozen, dict, weakref)]
+pub struct Transformed {
+    function: Py<PyAny>,
+    name: &'static str,
+    transform: Box<dyn Transform>,
+}
+
+impl Transformed {
+    pub fn new(
+        name: &'static str,
+        function: &Bound<'_, PyAny>,
+        transform: impl Transform + 'static,
+    ) -> PyResult<Transformed> {
+        check_callable(name, function)?;
+        Ok(Transformed { function: function.clone().unbind(), name, transform: Box::new(transform) })
+    }
+}
+
+pub fn check_callable(name: &str, function: &Bound<'_, PyAny>) -> PyResult<()> {
+    if function.is_callable() {
+        return Ok(());
+    }
+    let got = crate::tree::class_name(function);
+    Err(pyo3::exceptions::PyTypeError::new_err(format!("{name}: expected a function, got {got}")))
+}
+
+#[pymethods]
+impl Transformed {
+    #[pyo3(signature = (*args, **kwargs))]
+    fn __call__<'py>(
+        &self,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let function = self.function.bind(args.py());
+        self.transform.call(&Call { function, args, kwargs })
+    }
+
+    /// A transformed function in a class is a method.
+    fn __get__<'py>(
+        this: Bound<'py, Self>,
+        instance: &Bound<'py, PyAny>,
+        _owner: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if instance.is_none() {
+            return Ok(this.into_any());
+        }
+        this.py().import("types")?.getattr("MethodType")?.call1((this, instance))
+    }
+
+    #[getter]
+    fn __wrapped__<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
+        self.function.bind(py).clone()
+    }
+
+    #[getter]
+    fn __doc__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.function.bind(py).getattr("__doc__")
+    }
+
+    /// The names of the function, and what else it has.
+    fn __getattr__<'py>(&self, name: Bound<'py, pyo3::types::PyString>) -> PyResult<Bound<'py, PyAny>> {
+        self.function.bind(name.py()).getattr(name)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(format!("{}({})", self.name, self.function.bind(py).repr()?))
+    }
+}
