@@ -7,6 +7,7 @@ mod autograd;
 mod convert;
 mod error;
 mod func;
+mod ops;
 mod tensor;
 mod tree;
 mod wording;
@@ -22,5 +23,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     autograd::register(module)?;
     tensor::register(module)?;
     tree::register_module(module)?;
-    func::register(module)
+    func::register(module)?;
+    ops::register(module)
 }

@@ -197,6 +197,8 @@ pub use function::{
 };
 pub use graph::capture;
 pub use kernels::threads::{num_threads, set_num_threads};
+#[cfg(feature = "dynamic")]
+pub use ops::dynamic;
 #[cfg(feature = "fft")]
 pub use ops::fft;
 pub use ops::{
