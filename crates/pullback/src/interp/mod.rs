@@ -4,7 +4,7 @@
 //! level. An operation looks at its inputs only: the newest level among them decides which interpreter runs it, and
 //! that interpreter runs rules on values of older levels, until no tracer is left and the kernels are called.
 
-mod anomaly;
+pub(crate) mod anomaly;
 pub(crate) mod batch;
 pub(crate) mod capture;
 pub(crate) mod extras;
