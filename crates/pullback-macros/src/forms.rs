@@ -147,9 +147,7 @@ fn conversion(ty: &Type, v: &Ident) -> Result<(TokenStream, TokenStream), Error>
     Ok(match ty {
         Type::Reference(reference) => match ungroup(&reference.elem) {
             Type::Slice(slice) => match ungroup(&slice.elem) {
-                Type::Reference(_) => {
-                    (quote!(Vec<Tensor>), quote!(&#v.iter().collect::<#several<[&Tensor; 8]>>()))
-                }
+                Type::Reference(_) => (quote!(Vec<Tensor>), quote!(&#v.iter().collect::<#several<[&Tensor; 8]>>())),
                 element => (quote!(#several<[#element; 4]>), quote!(&#v)),
             },
             Type::Path(path) if path.path.is_ident("str") => (quote!(String), quote!(&#v)),
@@ -218,7 +216,8 @@ impl Row {
             name: parameter.clone(),
             other_name: None,
             // No dims are all of them.
-            default: (self.name.to_string().ends_with("_dims") && parameter == "dims").then(|| quote!(Literal::Ints(&[]))),
+            default: (self.name.to_string().ends_with("_dims") && parameter == "dims")
+                .then(|| quote!(Literal::Ints(&[]))),
         };
         Written {
             path: vec![name.to_owned()],
@@ -240,8 +239,7 @@ impl Row {
         let mut receiver = None;
         let mut bound: Vec<Bound> = vec![];
         let me = Ident::new("self", Span::call_site());
-        let implied =
-            WrittenParameter { is_variadic: false, name: me.clone(), other_name: None, default: None };
+        let implied = WrittenParameter { is_variadic: false, name: me.clone(), other_name: None, default: None };
         let (mut is_function, mut is_method) = (true, self.is_method);
         for (k, written) in form.parameters.iter().enumerate() {
             let of_self = written.name == "self";
@@ -250,10 +248,10 @@ impl Row {
                 None if of_self && self.is_method => None,
                 None => return Err(Error::new(written.name.span(), "the operation has no such parameter")),
             };
-            let mut name = written.other_name.as_ref().map_or_else(
-                || Row::usual_name(&written.name),
-                |name| name.unraw().to_string(),
-            );
+            let mut name = written
+                .other_name
+                .as_ref()
+                .map_or_else(|| Row::usual_name(&written.name), |name| name.unraw().to_string());
             if k == 0 && name == "self" {
                 (is_function, is_method) = (false, true);
                 name = "input".to_owned();
@@ -289,7 +287,9 @@ impl Row {
             };
             describe.push(quote!(<#ty as Argument>::describe(&mut all, #name, #default);));
             if b.written.is_variadic {
-                describe.push(quote!(if let Some(last) = all.last_mut() { last.is_variadic = true; }));
+                describe.push(quote!(if let Some(last) = all.last_mut() {
+                    last.is_variadic = true;
+                }));
             }
             take.push(quote!(let #v = <#ty as Argument>::take(arguments, #name, #default)?;));
             if let Some(k) = self.parameters.iter().position(|p| b.ty.is_some() && p.0 == b.written.name) {

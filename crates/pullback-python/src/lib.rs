@@ -7,6 +7,7 @@ mod convert;
 mod dtype;
 mod error;
 mod func;
+mod function;
 mod ops;
 mod tensor;
 mod tree;
@@ -18,6 +19,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     error::register(module)?;
+    function::register(module)?;
     dtype::register(module)?;
     tensor::register(module)?;
     tree::register_module(module)?;

@@ -260,10 +260,11 @@ fn remainder_samples() -> Vec<Sample> {
 
 fn floor_divide_samples() -> Vec<Sample> {
     let call = |x: &Tensor, y: &Tensor| x.floor_divide(y);
-    let rounded = Sample::one("rounded", [Tensor::from([1.0, -1.0, 6.0, 0.0]), Tensor::from([0.1, 0.1, 0.1, -0.1])], move |x| {
-        call(&x[0], &x[1])
-    })
-    .reference(|x| vec![Naive { shape: x[0].shape.clone(), data: vec![9.0, -10.0, 59.0, 0.0] }]);
+    let rounded =
+        Sample::one("rounded", [Tensor::from([1.0, -1.0, 6.0, 0.0]), Tensor::from([0.1, 0.1, 0.1, -0.1])], move |x| {
+            call(&x[0], &x[1])
+        })
+        .reference(|x| vec![Naive { shape: x[0].shape.clone(), data: vec![9.0, -10.0, 59.0, 0.0] }]);
     let mut all = vec![rounded];
     all.extend(signs(call, |x, y| (x / y).floor()));
     all.into_iter().map(Sample::not_differentiable).collect()
