@@ -8,6 +8,7 @@ mod convert;
 mod dtype;
 mod error;
 mod func;
+mod function;
 mod ops;
 mod tensor;
 mod tree;
@@ -21,6 +22,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     error::register(module)?;
+    function::register(module)?;
     dtype::register(module)?;
     autograd::register(module)?;
     tensor::register(module)?;

@@ -22,7 +22,8 @@ What differs from PyTorch:
 """
 
 from .._core import autograd as _native
-from . import forward_ad, functional
+from . import forward_ad, function, functional
+from .function import Function
 from .modes import detect_anomaly, enable_grad, no_grad, set_detect_anomaly, set_grad_enabled
 
 GradcheckError = _native.GradcheckError
@@ -35,12 +36,14 @@ is_anomaly_enabled = _native.is_anomaly_enabled
 is_grad_enabled = _native.is_grad_enabled
 
 __all__ = [
+    "Function",
     "GradcheckError",
     "RemovableHandle",
     "backward",
     "detect_anomaly",
     "enable_grad",
     "forward_ad",
+    "function",
     "functional",
     "grad",
     "gradcheck",
