@@ -38,14 +38,11 @@ fn collect(obj: &Bound<'_, PyAny>, name: &str, all: &mut Tensors, depth: usize) 
         }
         return Ok(());
     }
+    if name.is_empty() {
+        return Err(PyTypeError::new_err(format!("save: expected a dict of tensors by name, got {}", obj.get_type())));
+    }
     let tensor = match obj.cast::<PyTensor>() {
         Ok(tensor) => tensor.get().get(),
-        Err(_) if name.is_empty() => {
-            return Err(PyTypeError::new_err(format!(
-                "save: expected a dict of tensors by name, got {}",
-                obj.get_type()
-            )));
-        }
         Err(_) => tensor_of("save", obj, None)?,
     };
     // A parameter is written as its value.

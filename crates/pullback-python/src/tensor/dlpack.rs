@@ -178,7 +178,7 @@ impl PyTensor {
                 "__dlpack__: expected a consumer that can be told that memory is read-only (version 1), or that takes a copy",
             ));
         }
-        let mut memory = self.get().memory().map_err(|e| e.in_context("__dlpack__")).or_raise()?;
+        let mut memory = self.get().memory_for("__dlpack__").or_raise()?;
         if must_copy {
             // SAFETY: the memory is that of a tensor.
             let copied =

@@ -290,7 +290,7 @@ impl Exported {
 
 /// A read-only array of NumPy over the elements of a tensor.
 pub fn array_of<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Bound<'py, PyAny>> {
-    let memory = tensor.memory().map_err(|e| e.in_context("numpy")).or_raise()?;
+    let memory = tensor.memory_for("numpy").or_raise()?;
     let (kind, half) = match kind_of(memory.dtype()) {
         Some(kind) => (kind, None),
         None => match py.import(intern!(py, "ml_dtypes")) {
