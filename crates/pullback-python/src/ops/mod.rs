@@ -204,6 +204,10 @@ fn _signatures(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     let docs = Docs::new();
     let all = PyList::empty(py);
     for operation in OPERATIONS.get(py).into_iter().flatten() {
+        // Such methods are the functions without their first argument.
+        if operation.is_draw && operation.is_method {
+            continue;
+        }
         let overloads = PyList::empty(py);
         for overload in &operation.overloads {
             let parameters = PyList::empty(py);
