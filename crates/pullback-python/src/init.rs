@@ -47,7 +47,7 @@ impl<'py> Target<'py> {
 
 /// Writes each way to make first values twice: for a shape, and in place of the elements of a tensor, as PyTorch has it.
 macro_rules! initializers {
-    ($($(#[doc = $doc:literal])* $name:ident, $in_place:ident($($arg:ident: $ty:ty = $default:literal),*),
+    ($($(#[doc = $doc:literal])* $name:ident, $in_place:ident($($arg:ident: $ty:ty = $default:tt),*),
         |$shape:ident, $dtype:ident, $random:ident| $make:expr;)*) => {
         $(
             $(#[doc = $doc])*
@@ -123,6 +123,9 @@ fn gain_of(nonlinearity: &str, slope: f64) -> pullback::Result<Gain> {
     }
 }
 
+/// Where PyTorch cuts off a normal distribution.
+const LOW: f64 = -2.0;
+
 initializers! {
     /// Numbers uniform in [`a`, `b`).
     ///
@@ -139,10 +142,10 @@ initializers! {
     normal, normal_(mean: f64 = 0.0, std: f64 = 1.0),
         |shape, dtype, random| init::normal(shape, mean, std, dtype, random);
 
-    /// Numbers of a normal distribution, of which only those in [`a`, `b`] are taken.
+    /// Numbers of a normal distribution, of which only those in [`a`, `b`] are taken, from -2 to 2 unless given.
     ///
     /// Raises ValueError if the distribution does not reach the interval.
-    trunc_normal, trunc_normal_(mean: f64 = 0.0, std: f64 = 1.0, a: f64 = -2.0, b: f64 = 2.0),
+    trunc_normal, trunc_normal_(mean: f64 = 0.0, std: f64 = 1.0, a: f64 = LOW, b: f64 = 2.0),
         |shape, dtype, random| init::trunc_normal(shape, mean, std, a, b, dtype, random);
 
     /// Numbers uniform around 0, so that activations and gradients keep their size: Glorot and Bengio, 2010.
