@@ -3,9 +3,10 @@
     python stubs/write.py           # writes them beside the sources
     python stubs/write.py --check   # fails if they are not what it would write
 
-Operations come from the table. What else the native module has is found by looking at it; its types are those of the `.pyi` files in
-this directory, one for each topic, where classes and functions are written as in any stub, without imports. What they do not mention
-is there without types.
+Operations come from the table. What else is native is found by looking at it; its types are those of the `.pyi` files in this
+directory, named after the module that users import it from (`tensor.pyi` is about `pullback` itself), where classes and functions are
+written as in any stub, without imports. What they do not mention is there without types. A module whose stub is written by hand keeps
+it.
 """
 
 import ast
@@ -21,14 +22,19 @@ from pullback import _core
 HERE = Path(__file__).parent
 PACKAGE = HERE.parent / "python" / "pullback"
 WIDTH = 120
-HEAD = '"""{}"""\n\n# Written by stubs/write.py.\n\n'
-TYPING = "from collections.abc import Iterable, Iterator, Sequence\nfrom typing import Any, Literal, SupportsFloat, SupportsIndex, overload\n"
+MARK = "# Written by stubs/write.py."
+HEAD = f'"""{{}}"""\n\n{MARK}\n\n'
+TYPING = "from collections.abc import Callable, Iterable, Iterator, Sequence\nfrom typing import Any, Literal, SupportsFloat, SupportsIndex, final, overload\n"
 # Methods hide the types whose names they have.
-HIDDEN = ["bool", "int", "float", "complex", "dtype"]
-ALIASES = "".join(f"_{t}: TypeAlias = {'' if t == 'dtype' else 'builtins.'}{t}\n" for t in HIDDEN) + """\
-Number: TypeAlias = _bool | _int | _float | _complex
-DTypeLike: TypeAlias = _dtype | type[Any] | str | Any
-"""
+ALIASES = {
+    "bool": "builtins.bool",
+    "int": "builtins.int",
+    "float": "builtins.float",
+    "complex": "builtins.complex",
+    "dtype": "dtype",
+    "Number": "_bool | _int | _float | _complex",
+    "DTypeLike": "_dtype | type[Any] | str | Any",
+}
 INDENT = "    "
 
 
@@ -47,7 +53,8 @@ def parameter(name, type_, default, variadic):
     """A parameter in each way that it can be written."""
     if variadic:
         element = "Tensor" if "Tensor" in type_ else "SupportsIndex"
-        return [f"*{name}: {element}", f"{name}: {type_}"]
+        # What comes behind has names.
+        return [f"*{name}: {element}", f"{name}: {type_}, *"]
     return [f"{name}: {type_}" + (f" = {default}" if default is not None else "")]
 
 
@@ -60,6 +67,7 @@ def signatures(overloads, is_method):
         for p in rest:
             ways = [way + [written] for way in ways for written in parameter(*p)]
         for way in ways:
+            way[-1:] = [last.removesuffix(", *") for last in way[-1:]]
             yield (head or []) + way, result
 
 
@@ -69,8 +77,9 @@ def summary(doc):
 
 
 def aliased(source):
-    """The types that a member of `Tensor` may name."""
-    return re.sub(rf"(?<!def )(?<![\w.'\"])({'|'.join(HIDDEN)})\b(?![:('\"])", r"_\1", source)
+    """Types by names that no method of `Tensor` has."""
+    names = "|".join(ALIASES)
+    return re.sub(rf"(?<=-> )({names})\b|(?<!def )(?<![\w.'\"])({names})\b(?![:('\"])", lambda m: f"_{m[0]}", source)
 
 
 def define(name, parameters, result, indent, doc=None):
@@ -104,7 +113,7 @@ def operation(name, doc, overloads, is_method=False):
 def namespace(name, title, functions):
     """The stub of a namespace."""
     dots = "." * (name.count(".") + 1)
-    out = [HEAD.format(title), TYPING, "\n", f"from {dots} import return_types\nfrom {dots}_core import DTypeLike, Number, Tensor\n\n"]
+    out = [HEAD.format(title), TYPING, "\n", f"from {dots} import return_types\nfrom {dots}_core import Tensor, _DTypeLike, _Number\n\n"]
     out.append("__all__ = [\n" + "".join(f'    "{f}",\n' for f in functions) + "]\n\n")
     out += [operation(f, *functions[f]) + "\n" for f in functions]
     return "".join(out).rstrip() + "\n"
@@ -112,26 +121,30 @@ def namespace(name, title, functions):
 
 def return_types():
     """The stub of the types with named fields."""
-    out = [HEAD.format(pullback.return_types.__doc__), "from typing import NamedTuple\n\nfrom ._core import Tensor\n"]
+    typing = "from typing import final\n\nfrom _typeshed import structseq\n\nfrom ._core import Tensor\n"
+    out = [HEAD.format(pullback.return_types.__doc__), typing]
     for name in pullback.return_types.__all__:
         class_ = getattr(pullback.return_types, name)
-        out.append(f'\nclass {name}(NamedTuple):\n    """{class_.__doc__}"""\n\n')
-        out += [f"    {field}: Tensor\n" for field in class_.__match_args__]
+        fields = class_.__match_args__
+        bases = f"structseq[Tensor], tuple[{', '.join(['Tensor'] * len(fields))}]"
+        out.append(f'\n@final\nclass {name}({bases}):\n    """{class_.__doc__}"""\n\n')
+        out.append(f"    __match_args__ = {fields!r}\n")
+        out += [f"    @property\n    def {field}(self) -> Tensor: ...\n" for field in fields]
     return "".join(out)
 
 
-def fragments():
-    """What the files of this directory say: the members of classes, and functions."""
+def fragments(name):
+    """What a file of this directory says: the members of classes, and functions."""
     classes, others = {}, {}
-    for path in sorted(HERE.glob("*.pyi")):
-        text = path.read_text()
-        for node in ast.parse(text).body:
-            if isinstance(node, ast.ClassDef):
-                members = classes.setdefault(node.name, {})
-                for member in node.body:
-                    members.setdefault(named(member), []).append(source(text, member))
-            else:
-                others.setdefault(named(node), []).append(source(text, node))
+    path = HERE / f"{name}.pyi"
+    text = path.read_text() if path.exists() else ""
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.ClassDef):
+            members = classes.setdefault(node.name, {})
+            for member in node.body:
+                members.setdefault(named(member), []).append(source(text, member))
+        else:
+            others.setdefault(named(node), []).append(source(text, node))
     return classes, others
 
 
@@ -202,6 +215,10 @@ def class_(name, value, known, methods):
     bases = [base for base in value.__bases__ if base is not object]
     written = [b.__name__ if b.__module__ in ("builtins", "pullback") else "Any" for b in bases]
     out = [f"class {name}({', '.join(written)}):\n" if bases else f"class {name}:\n"]
+    try:
+        type(name, (value,), {})
+    except TypeError:
+        out.insert(0, "@final\n")
     doc = summary(inspect.cleandoc(value.__doc__ or ""))
     if doc:
         out.append(f'    """{indented(doc, INDENT).strip()}"""\n\n')
@@ -222,14 +239,11 @@ def class_(name, value, known, methods):
     return "".join(out + (body or ["    ...\n"]))
 
 
-def core(methods):
-    """The stub of the native module."""
-    classes, others = fragments()
-    out = [HEAD.format("The native module."), "import builtins\n", TYPING.replace("overload", "TypeAlias, overload"), "\n", "from . import return_types\n\n", ALIASES]
-    for name, value in vars(_core).items():
-        if name.startswith("__") and name != "__version__":
-            continue
-        out.append("\n")
+def members(name, values, methods=()):
+    """The stubs of native values, with the types of the file of this name."""
+    classes, others = fragments(name)
+    out = []
+    for name, value in values.items():
         if name in others:
             out += [lines + "\n" for lines in others[name]]
         elif inspect.isclass(value):
@@ -240,13 +254,45 @@ def core(methods):
             out.append(f"{name}: dict[str, dict[str, Any]]\n")
         else:
             out.append(untyped(name, value, ""))
-    return "".join(out)
+    return "\n".join(out)
+
+
+def core(methods):
+    """The stub of the native module."""
+    typing = TYPING.replace("final,", "TypeAlias, final,")
+    head = [HEAD.format("The native module."), "import builtins\n", typing, "\nfrom . import return_types\n\n"]
+    head += [f"_{name}: TypeAlias = {type_}\n" for name, type_ in ALIASES.items()]
+    values = {k: v for k, v in vars(_core).items() if not k.startswith("__") or k == "__version__"}
+    return "".join(head) + "\n" + members("tensor", values, methods)
+
+
+def native(module):
+    """The stub of a module whose contents are native."""
+    name = module.__name__.removeprefix("pullback.")
+    dots = "." * (name.count(".") + 1)
+    names = ", ".join(["Tensor", *(f"_{t}" for t in ALIASES)])
+    head = [HEAD.format((module.__doc__ or "").split("\n\n")[0].strip()), TYPING, f"\nfrom {dots}_core import {names}\n\n"]
+    return "".join(head) + members(name, {k: getattr(module, k) for k in module.__all__})
+
+
+def native_modules():
+    """The modules that show what is native, and have no stub by hand."""
+    for name, module in sorted(sys.modules.items()):
+        if not name.startswith("pullback.") or any(part.startswith("_") for part in name.split(".")):
+            continue
+        path = Path(module.__file__ or "").with_suffix(".pyi")
+        by_hand = path.exists() and MARK not in path.read_text()
+        shown = [getattr(module, k) for k in getattr(module, "__all__", ())]
+        is_native = [not inspect.isfunction(v) for v in shown if not inspect.ismodule(v)]
+        if is_native and all(is_native) and not by_hand:
+            yield path, module
 
 
 def stubs():
     """The text of each file."""
     functions, methods = operations()
-    out = {PACKAGE / "_core.pyi": core(methods), PACKAGE / "return_types.pyi": return_types()}
+    out = {path: native(module) for path, module in native_modules()}
+    out |= {PACKAGE / "_core.pyi": core(methods), PACKAGE / "return_types.pyi": return_types()}
     for name, all_ in functions.items():
         module = sys.modules[f"pullback.{name or '_operations'}"]
         path = PACKAGE.joinpath(*(name or "_operations").split(".")).with_suffix(".pyi")

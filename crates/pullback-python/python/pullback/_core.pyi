@@ -3,8 +3,8 @@
 # Written by stubs/write.py.
 
 import builtins
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Literal, SupportsFloat, SupportsIndex, TypeAlias, overload
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Literal, SupportsFloat, SupportsIndex, TypeAlias, final, overload
 
 from . import return_types
 
@@ -13,8 +13,8 @@ _int: TypeAlias = builtins.int
 _float: TypeAlias = builtins.float
 _complex: TypeAlias = builtins.complex
 _dtype: TypeAlias = dtype
-Number: TypeAlias = _bool | _int | _float | _complex
-DTypeLike: TypeAlias = _dtype | type[Any] | str | Any
+_Number: TypeAlias = _bool | _int | _float | _complex
+_DTypeLike: TypeAlias = _dtype | type[Any] | str | Any
 
 __version__: str
 
@@ -30,28 +30,22 @@ class InternalError(Exception):
 
 function: Any
 
+@final
 class dtype:
     """The type of the elements of a tensor: `pullback.float32` and its relatives."""
 
     @property
-    def is_complex(self) -> Any:
-        """True for `complex64` and `complex128`."""
+    def name(self) -> str: ...
     @property
-    def is_floating_point(self) -> Any:
-        """True for floats: `float16`, `bfloat16`, `float32` and `float64`."""
+    def itemsize(self) -> _int: ...
     @property
-    def is_signed(self) -> Any:
-        """True if elements can be negative."""
+    def is_floating_point(self) -> _bool: ...
     @property
-    def itemsize(self) -> Any:
-        """Bytes per element."""
+    def is_complex(self) -> _bool: ...
     @property
-    def name(self) -> Any:
-        """The name: `'float32'`."""
-    def to_complex(self, /) -> Any:
-        """The complex dtype of the same precision."""
-    def to_real(self, /) -> Any:
-        """The dtype of the real part; itself if it is not complex."""
+    def is_signed(self) -> _bool: ...
+    def to_real(self, /) -> _dtype: ...
+    def to_complex(self, /) -> _dtype: ...
 
 bool: dtype
 
@@ -89,99 +83,167 @@ cdouble: dtype
 
 autograd: Any
 
+@final
 class Tensor:
     """An n-dimensional array of numbers, or the stand-in for one inside a transform."""
 
     @property
     def shape(self) -> tuple[_int, ...]: ...
     @property
-    def dtype(self) -> dtype: ...
+    def dtype(self) -> _dtype: ...
     @property
-    def ndim(self) -> int: ...
-    def tolist(self) -> Any: ...
-    def item(self) -> Any: ...
-    def __len__(self) -> int: ...
-    def __iter__(self) -> Iterator[Tensor]: ...
-    def __bool__(self) -> bool: ...
-    def __int__(self) -> int: ...
-    def __float__(self) -> float: ...
-    def __complex__(self) -> complex: ...
-    def __index__(self) -> int: ...
-    def __getitem__(self, index: Any, /) -> Tensor: ...
-    def __add__(self, other: Tensor | Number, /) -> Tensor: ...
-    def __radd__(self, other: Tensor | Number, /) -> Tensor: ...
-    def __sub__(self, other: Tensor | Number, /) -> Tensor: ...
-    def __rsub__(self, other: Tensor | Number, /) -> Tensor: ...
-    def __mul__(self, other: Tensor | Number, /) -> Tensor: ...
-    def __rmul__(self, other: Tensor | Number, /) -> Tensor: ...
-    def __truediv__(self, other: Tensor | Number, /) -> Tensor: ...
-    def __rtruediv__(self, other: Tensor | Number, /) -> Tensor: ...
-    def __pow__(self, other: Tensor | Number, mod: None = None, /) -> Tensor: ...
-    def __rpow__(self, other: Tensor | Number, mod: None = None, /) -> Tensor: ...
-    def __matmul__(self, other: Tensor, /) -> Tensor: ...
-    def __rmatmul__(self, other: Tensor, /) -> Tensor: ...
-    def __iadd__(self, other: Tensor | Number, /) -> Tensor: ...
-    def __isub__(self, other: Tensor | Number, /) -> Tensor: ...
-    def __imul__(self, other: Tensor | Number, /) -> Tensor: ...
-    def __itruediv__(self, other: Tensor | Number, /) -> Tensor: ...
-    def __neg__(self) -> Tensor: ...
-    def __pos__(self) -> Tensor: ...
-    def __abs__(self) -> Tensor: ...
-    def __invert__(self) -> Tensor: ...
-    def __eq__(self, other: object, /) -> Tensor: ...  # type: ignore[override]
-    def __ne__(self, other: object, /) -> Tensor: ...  # type: ignore[override]
-    def __lt__(self, other: Tensor | Number, /) -> Tensor: ...
-    def __le__(self, other: Tensor | Number, /) -> Tensor: ...
-    def __gt__(self, other: Tensor | Number, /) -> Tensor: ...
-    def __ge__(self, other: Tensor | Number, /) -> Tensor: ...
-    def __hash__(self) -> int: ...
+    def device(self) -> str: ...
     @property
-    def H(self) -> Any:
-        """The conjugate transpose of a matrix."""
+    def ndim(self) -> _int: ...
     @property
-    def T(self) -> Any:
-        """The tensor with its dimensions in reverse order."""
-    def __and__(self, value: Any, /) -> Any:
-        """Return self&value."""
+    def itemsize(self) -> _int: ...
+    @property
+    def nbytes(self) -> _int: ...
+    @property
+    def requires_grad(self) -> _bool: ...
+    @requires_grad.setter
+    def requires_grad(self, value: _bool) -> None: ...
+    @property
+    def is_leaf(self) -> _bool: ...
+    @property
+    def retains_grad(self) -> _bool: ...
+    @property
+    def T(self) -> Tensor: ...
+    @property
+    def H(self) -> Tensor: ...
+    @property
+    def mT(self) -> Tensor: ...
+    @property
+    def mH(self) -> Tensor: ...
+    @property
+    def real(self) -> Tensor: ...
+    @property
+    def imag(self) -> Tensor: ...
+    @property
+    def grad(self) -> Tensor | None: ...
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None: ...
+    def __add__(self, value: Tensor | _Number, /) -> Tensor: ...
+    def __radd__(self, value: Tensor | _Number, /) -> Tensor: ...
+    def __sub__(self, value: Tensor | _Number, /) -> Tensor: ...
+    def __rsub__(self, value: Tensor | _Number, /) -> Tensor: ...
+    def __mul__(self, value: Tensor | _Number, /) -> Tensor: ...
+    def __rmul__(self, value: Tensor | _Number, /) -> Tensor: ...
+    def __truediv__(self, value: Tensor | _Number, /) -> Tensor: ...
+    def __rtruediv__(self, value: Tensor | _Number, /) -> Tensor: ...
+    def __floordiv__(self, value: Tensor | _Number, /) -> Tensor: ...
+    def __rfloordiv__(self, value: Tensor | _Number, /) -> Tensor: ...
+    def __mod__(self, value: Tensor | _Number, /) -> Tensor: ...
+    def __rmod__(self, value: Tensor | _Number, /) -> Tensor: ...
+    def __and__(self, value: Tensor | _Number, /) -> Tensor: ...
+    def __rand__(self, value: Tensor | _Number, /) -> Tensor: ...
+    def __or__(self, value: Tensor | _Number, /) -> Tensor: ...
+    def __ror__(self, value: Tensor | _Number, /) -> Tensor: ...
+    def __xor__(self, value: Tensor | _Number, /) -> Tensor: ...
+    def __rxor__(self, value: Tensor | _Number, /) -> Tensor: ...
+    def __lt__(self, value: Tensor | _Number, /) -> Tensor: ...
+    def __le__(self, value: Tensor | _Number, /) -> Tensor: ...
+    def __gt__(self, value: Tensor | _Number, /) -> Tensor: ...
+    def __ge__(self, value: Tensor | _Number, /) -> Tensor: ...
+    def __iadd__(self, value: Tensor | _Number, /) -> Tensor: ...
+    def __isub__(self, value: Tensor | _Number, /) -> Tensor: ...
+    def __imul__(self, value: Tensor | _Number, /) -> Tensor: ...
+    def __itruediv__(self, value: Tensor | _Number, /) -> Tensor: ...
+    def __pow__(self, value: Tensor | _Number, mod: None = None, /) -> Tensor: ...
+    def __rpow__(self, value: Tensor | _Number, mod: None = None, /) -> Tensor: ...
+    def __divmod__(self, value: Tensor | _Number, /) -> tuple[Tensor, Tensor]: ...
+    def __rdivmod__(self, value: Tensor | _Number, /) -> tuple[Tensor, Tensor]: ...
+    def __matmul__(self, value: Tensor, /) -> Tensor: ...
+    def __rmatmul__(self, value: Tensor, /) -> Tensor: ...
+    def __eq__(self, value: object, /) -> Tensor: ...  # type: ignore[override]
+    def __ne__(self, value: object, /) -> Tensor: ...  # type: ignore[override]
+    def __neg__(self, /) -> Tensor: ...
+    def __pos__(self, /) -> Tensor: ...
+    def __abs__(self, /) -> Tensor: ...
+    def __invert__(self, /) -> Tensor: ...
+    def __hash__(self, /) -> _int: ...
+    def __bool__(self, /) -> _bool: ...
+    def __int__(self, /) -> _int: ...
+    def __float__(self, /) -> _float: ...
+    def __complex__(self, /) -> _complex: ...
+    def __index__(self, /) -> _int: ...
+    def __len__(self, /) -> _int: ...
+    def __iter__(self, /) -> Iterator[Tensor]: ...
+    def __copy__(self, /) -> Tensor: ...
+    def __contains__(self, key: object, /) -> _bool: ...
+    def __deepcopy__(self, /, memo: Any) -> Tensor: ...
+    def __getitem__(self, key: Any, /) -> Tensor: ...
+    def __setitem__(self, key: Any, value: Tensor | _Number, /) -> None: ...
+    def __delitem__(self, key: Any, /) -> None: ...
+    def add_(self, /, other: Tensor | _Number, *, alpha: _Number | None = None) -> Tensor: ...
+    def sub_(self, /, other: Tensor | _Number, *, alpha: _Number | None = None) -> Tensor: ...
+    def mul_(self, /, other: Tensor | _Number) -> Tensor: ...
+    def div_(self, /, other: Tensor | _Number) -> Tensor: ...
+    def copy_(self, /, other: Tensor | _Number, non_blocking: _bool = False) -> Tensor: ...
+    def fill_(self, /, value: Tensor | _Number) -> Tensor: ...
+    def zero_(self, /) -> Tensor: ...
+    def detach_(self, /) -> Tensor: ...
+    def bfloat16(self, /) -> Tensor: ...
+    def bool(self, /) -> Tensor: ...
+    def byte(self, /) -> Tensor: ...
+    def cdouble(self, /) -> Tensor: ...
+    def cfloat(self, /) -> Tensor: ...
+    def clone(self, /) -> Tensor: ...
+    def contiguous(self, /) -> Tensor: ...
+    def cpu(self, /) -> Tensor: ...
+    def double(self, /) -> Tensor: ...
+    def float(self, /) -> Tensor: ...
+    def half(self, /) -> Tensor: ...
+    def int(self, /) -> Tensor: ...
+    def long(self, /) -> Tensor: ...
+    def dim(self, /) -> _int: ...
+    def element_size(self, /) -> _int: ...
+    def nelement(self, /) -> _int: ...
+    def numel(self, /) -> _int: ...
+    def is_complex(self, /) -> _bool: ...
+    def is_floating_point(self, /) -> _bool: ...
+    def is_signed(self, /) -> _bool: ...
+    def item(self, /) -> Any: ...
+    def tolist(self, /) -> Any: ...
+    def numpy(self, /, *, force: _bool = False) -> Any: ...
+    @overload
+    def size(self, /, dim: None = None) -> tuple[_int, ...]: ...
+    @overload
+    def size(self, /, dim: SupportsIndex) -> _int: ...
+    def new_zeros(
+        self, /, *size: SupportsIndex | Iterable[SupportsIndex], dtype: _DTypeLike | None = None, device: Any = None, requires_grad: _bool = False
+    ) -> Tensor: ...
+    def new_ones(
+        self, /, *size: SupportsIndex | Iterable[SupportsIndex], dtype: _DTypeLike | None = None, device: Any = None, requires_grad: _bool = False
+    ) -> Tensor: ...
+    def new_empty(
+        self, /, *size: SupportsIndex | Iterable[SupportsIndex], dtype: _DTypeLike | None = None, device: Any = None, requires_grad: _bool = False
+    ) -> Tensor: ...
+    def new_full(
+        self, /, size: SupportsIndex | Iterable[SupportsIndex], fill_value: _Number, *, dtype: _DTypeLike | None = None, device: Any = None, requires_grad: _bool = False
+    ) -> Tensor: ...
+    def new_tensor(
+        self, /, data: Any, *, dtype: _DTypeLike | None = None, device: Any = None, requires_grad: _bool = False
+    ) -> Tensor: ...
+    def to(self, /, *args: Any, dtype: _DTypeLike | None = None, device: Any = None, copy: _bool = False, non_blocking: _bool = False) -> Tensor: ...
+    def type(self, /, dtype: _DTypeLike) -> Tensor: ...
+    def type_as(self, /, other: Tensor) -> Tensor: ...
+    def requires_grad_(self, /, requires_grad: _bool = True) -> Tensor: ...
+    def retain_grad(self, /) -> None: ...
+    def zero_grad(self, /) -> None: ...
+    def backward(
+        self, /, gradient: Tensor | None = None, retain_graph: _bool | None = None, create_graph: _bool = False, inputs: Any = None
+    ) -> None: ...
+    def register_hook(self, /, hook: Callable[[Tensor], Tensor | None]) -> Any: ...
+    def register_post_accumulate_grad_hook(self, /, hook: Callable[[Tensor], None]) -> Any: ...
     def __array__(self, /, dtype: Any = ..., copy: Any = ...) -> Any:
         """What `numpy.asarray` calls."""
     __array_priority__: Any
     __array_ufunc__: None
-    def __contains__(self, key: Any, /) -> Any:
-        """Return key in self."""
-    def __copy__(self, /) -> Any: ...
-    def __deepcopy__(self, /, memo: Any) -> Any:
-        """A leaf of its own, with the gradient of the other. Elements never change, so they are shared."""
-    def __delitem__(self, key: Any, /) -> Any:
-        """Delete self[key]."""
-    def __divmod__(self, value: Any, /) -> Any:
-        """Return divmod(self, value)."""
     def __dlpack__(self, /, *, stream: Any = ..., max_version: Any = ..., dl_device: Any = ..., copy: Any = ...) -> Any:
         """The elements for another library: `numpy.from_dlpack(t)`, `torch.from_dlpack(t)`."""
     def __dlpack_device__(self, /) -> Any:
         """Where the elements are, for `__dlpack__`: the CPU."""
-    def __floordiv__(self, value: Any, /) -> Any:
-        """Return self//value."""
-    def __mod__(self, value: Any, /) -> Any:
-        """Return self%value."""
-    def __or__(self, value: Any, /) -> Any:
-        """Return self|value."""
-    def __rand__(self, value: Any, /) -> Any:
-        """Return value&self."""
-    def __rdivmod__(self, value: Any, /) -> Any:
-        """Return divmod(value, self)."""
-    def __rfloordiv__(self, value: Any, /) -> Any:
-        """Return value//self."""
-    def __rmod__(self, value: Any, /) -> Any:
-        """Return value%self."""
-    def __ror__(self, value: Any, /) -> Any:
-        """Return value|self."""
-    def __rxor__(self, value: Any, /) -> Any:
-        """Return value^self."""
-    def __setitem__(self, key: Any, value: Any, /) -> Any:
-        """Set self[key] to value."""
-    def __xor__(self, value: Any, /) -> Any:
-        """Return self^value."""
     def abs(self, /) -> Tensor:
         """The magnitude, elementwise."""
     def acos(self, /) -> Tensor:
@@ -212,10 +274,8 @@ class Tensor:
         """The largest elements of windows that cut volumes into the given numbers of parts, which are those of
         `adaptive_avg_pool3d`.
         """
-    def add(self, /, other: Tensor | Number) -> Tensor:
+    def add(self, /, other: Tensor | _Number) -> Tensor:
         """Adds `rhs`, elementwise."""
-    def add_(self, /, other: Any, *, alpha: Any = ...) -> Any:
-        """Adds `alpha * other`: this object gets another value, which views and copies of it do not see."""
     def all(self, /, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: _bool = False) -> Tensor:
         """Whether all elements are non-zero along `dims`, all of them if the list is empty."""
     def amax(self, /, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: _bool = False) -> Tensor:
@@ -240,7 +300,7 @@ class Tensor:
         """The number whose hyperbolic sine each element is."""
     def atan(self, /) -> Tensor:
         """The angle in radians, from `-π/2` to `π/2`, whose tangent each element is."""
-    def atan2(self, /, other: Tensor | Number) -> Tensor:
+    def atan2(self, /, other: Tensor | _Number) -> Tensor:
         """The angle in radians, from `-π` to `π`, of the point whose ordinate is this tensor and whose abscissa is `x`."""
     def atanh(self, /) -> Tensor:
         """The number whose hyperbolic tangent each element is; NaN outside `-1..=1`."""
@@ -277,15 +337,6 @@ class Tensor:
         divisor_override: SupportsIndex | None = None,
     ) -> Tensor:
         """The mean of each window over volumes: `avg_pool1d` over the last 3 dimensions."""
-    def backward(
-        self,
-        /,
-        gradient: Any = ...,
-        retain_graph: Any = ...,
-        create_graph: Any = ...,
-        inputs: Any = ...,
-    ) -> Any:
-        """Walks back from this tensor and adds its gradients to the leaves that it depends on."""
     def batch_norm(
         self,
         /,
@@ -311,8 +362,6 @@ class Tensor:
         `(1 - momentum)·running + momentum·batch`, where the variance of the batch is divided by one less than its number of
         elements.
         """
-    def bfloat16(self, /) -> Any:
-        """The tensor as `bfloat16`."""
     def binary_cross_entropy(self, /, target: Tensor, reduction: Literal['none', 'mean', 'sum'] = 'mean') -> Tensor:
         """The cross entropy of probabilities and the probabilities `target`: `-t·log(x) - (1 - t)·log(1 - x)`, where logarithms are at least
         -100. For logits see `binary_cross_entropy_with_logits`, which loses no digits.
@@ -328,8 +377,6 @@ class Tensor:
         """
     def bincount(self, /, length: SupportsIndex, weights: Tensor | None = None) -> Tensor:
         """How often each of the numbers from 0 to `length - 1` occurs among the elements, or the sum of their weights."""
-    def bool(self, /) -> Any:
-        """The tensor as `bool`: true where an element is not zero."""
     @overload
     def broadcast_to(self, /, *shape: SupportsIndex) -> Tensor:
         """The tensor repeated along dimensions of size 1, and along new leading ones, without copying."""
@@ -339,20 +386,14 @@ class Tensor:
         """The bin of each element, as `i64`: bin `k` lies between `boundaries[k - 1]` and `boundaries[k]`. A boundary belongs
         to the bin below, with `right` to the bin above.
         """
-    def byte(self, /) -> Any:
-        """The tensor as `uint8`."""
     def cbrt(self, /) -> Tensor:
         """The cube root, elementwise, also of negative numbers."""
     def cdist(self, /, x2: Tensor, p: SupportsFloat = 2.0) -> Tensor:
         """The distances of all pairs of rows of two tensors: the `p`-norms of their differences."""
-    def cdouble(self, /) -> Any:
-        """The tensor as `complex128`."""
     def ceil(self, /) -> Tensor:
         """The smallest whole number not below each element."""
     def celu(self, /, alpha: SupportsFloat = 1.0) -> Tensor:
         """`x` where it is positive, else `alpha·(exp(x/alpha) - 1)`."""
-    def cfloat(self, /) -> Any:
-        """The tensor as `complex64`."""
     def channel_shuffle(self, /, groups: SupportsIndex) -> Tensor:
         """The channels in another order: those of `groups` equal groups in turn, the first of each, then the second of each."""
     def cholesky(self, /) -> Tensor:
@@ -365,8 +406,6 @@ class Tensor:
         """
     def clamp(self, /, min: SupportsFloat | None = None, max: SupportsFloat | None = None) -> Tensor:
         """The elements, with those below `min` and above `max` replaced by that bound; NaN stays NaN."""
-    def clone(self, /) -> Any:
-        """Another object with the same value. As elements never change, nothing is copied; the derivative passes through."""
     def col2im(
         self,
         /,
@@ -387,8 +426,6 @@ class Tensor:
         """The condition numbers of matrices: a norm times that of the inverse."""
     def conj(self, /) -> Tensor:
         """The complex conjugate; a real tensor is its own."""
-    def contiguous(self, /) -> Any:
-        """The tensor itself: where elements lie in memory is not visible."""
     def conv1d(
         self,
         /,
@@ -460,8 +497,6 @@ class Tensor:
         dilation: SupportsIndex | Iterable[SupportsIndex] = 1,
     ) -> Tensor:
         """The transpose of the convolution of volumes: `conv_transpose1d` over three dimensions."""
-    def copy_(self, /, other: Any, non_blocking: Any = ...) -> Any:
-        """Sets the elements to those of another tensor, which is broadcast and converted; see `add_`."""
     def cos(self, /) -> Tensor:
         """The cosine, elementwise, of an angle in radians."""
     def cosh(self, /) -> Tensor:
@@ -484,8 +519,6 @@ class Tensor:
         keepdim: _bool = False,
     ) -> Tensor:
         """How many elements along `dims` are not zero, all dimensions if the list is empty, as `i64`."""
-    def cpu(self, /) -> Any:
-        """The tensor itself: there is no other device."""
     def cross(self, /, other: Tensor, dim: SupportsIndex = -1) -> Tensor:
         """The cross products of vectors of three elements along `dim`."""
     def cross_entropy(self, /, target: Tensor, reduction: Literal['none', 'mean', 'sum'] = 'mean') -> Tensor:
@@ -502,11 +535,6 @@ class Tensor:
         """The determinants of matrices."""
     def detach(self, /) -> Tensor:
         """The same values as a constant: whatever is being differentiated, this tensor does not depend on it."""
-    def detach_(self, /) -> Any:
-        """Cuts this tensor off from everything that it was computed from. Returns the tensor."""
-    @property
-    def device(self) -> Any:
-        """Where the elements are: always `'cpu'`."""
     def diag(self, /, diagonal: SupportsIndex = 0) -> Tensor:
         """The matrix with a vector on diagonal number `offset`, or the diagonal of a matrix."""
     def diag_embed(self, /, offset: SupportsIndex = 0, dim1: SupportsIndex = -2, dim2: SupportsIndex = -1) -> Tensor:
@@ -528,16 +556,10 @@ class Tensor:
         """The differences of neighbours along `dim`, taken `n` times: element `k` of the first is `x[k + 1] - x[k]`."""
     def digamma(self, /) -> Tensor:
         """The derivative of `lgamma`, elementwise: minus infinity at 0, NaN at the negative whole numbers."""
-    def dim(self, /) -> Any:
-        """The number of dimensions."""
-    def div(self, /, other: Tensor | Number) -> Tensor:
+    def div(self, /, other: Tensor | _Number) -> Tensor:
         """Divides by `rhs`, elementwise; integers are divided as floats."""
-    def div_(self, /, other: Any) -> Any:
-        """Divides by `other`; see `add_`."""
     def dot(self, /, other: Tensor) -> Tensor:
         """The scalar product of two vectors."""
-    def double(self, /) -> Any:
-        """The tensor as `float64`."""
     def dynamic_slice(self, /, dim: SupportsIndex, start: Tensor, length: SupportsIndex) -> Tensor:
         """`len` elements along `dim` from `start` on, where the start is a tensor and may differ between lanes."""
     def eig(self, /) -> return_types.eig:
@@ -552,13 +574,11 @@ class Tensor:
         """The eigenvalues of matrices in rising order, if all are real. Needs the cargo feature `linalg`."""
     def eigvalsh(self, /) -> Tensor:
         """The eigenvalues of symmetric matrices in rising order."""
-    def element_size(self, /) -> Any:
-        """Bytes per element."""
     def elu(self, /, alpha: SupportsFloat = 1.0) -> Tensor:
         """`x` where it is positive, else `alpha·(exp(x) - 1)`, exact also near 0."""
     def embedding(self, /, weight: Tensor, padding_idx: SupportsIndex | None = None) -> Tensor:
         """The rows of the table `weight` that the elements name."""
-    def eq(self, /, other: Tensor | Number) -> Tensor:
+    def eq(self, /, other: Tensor | _Number) -> Tensor:
         """True where the elements are equal."""
     def erf(self, /) -> Tensor:
         """The error function, elementwise: `2/sqrt(π)` times the integral of `exp(-t²)` from 0 to `x`."""
@@ -577,8 +597,6 @@ class Tensor:
     def expand(self, /, sizes: SupportsIndex | Iterable[SupportsIndex]) -> Tensor: ...
     def expm1(self, /) -> Tensor:
         """`exp(x) - 1`, elementwise, exact also for small `x`."""
-    def fill_(self, /, value: Any) -> Any:
-        """Sets every element to a number; see `add_`."""
     def flatten(self, /, start_dim: SupportsIndex = 0, end_dim: SupportsIndex = -1) -> Tensor:
         """The dimensions from `start` to `end`, both included, merged into one."""
     @overload
@@ -586,13 +604,11 @@ class Tensor:
         """The elements in reverse order along `dims`, without copying."""
     @overload
     def flip(self, /, dims: SupportsIndex | Iterable[SupportsIndex]) -> Tensor: ...
-    def float(self, /) -> Any:
-        """The tensor as `float32`."""
     def floor(self, /) -> Tensor:
         """The largest whole number not above each element."""
-    def floor_divide(self, /, divisor: Tensor | Number) -> Tensor:
+    def floor_divide(self, /, divisor: Tensor | _Number) -> Tensor:
         """The quotient of each element and `divisor`, rounded down. Python's `//`."""
-    def fmod(self, /, other: Tensor | Number) -> Tensor:
+    def fmod(self, /, other: Tensor | _Number) -> Tensor:
         """What is left of each element after a division by `divisor` whose quotient is rounded towards zero: it has the
         sign of the element. Rust's `%`.
         """
@@ -611,7 +627,7 @@ class Tensor:
         """The negative logarithm of the density that the normal distribution with mean `x` and variance `var` has at `target`, less a
         constant: `(log(v) + (x - t)²/v)/2` where `v` is the variance, at least `eps`.
         """
-    def ge(self, /, other: Tensor | Number) -> Tensor:
+    def ge(self, /, other: Tensor | _Number) -> Tensor:
         """True where the left element is larger or equal."""
     def gelu(self, /) -> Tensor:
         """`x·Φ(x)`, elementwise, where `Φ` is the distribution function of the standard normal distribution; 0 at minus
@@ -623,9 +639,6 @@ class Tensor:
         """
     def glu(self, /, dim: SupportsIndex = -1) -> Tensor:
         """The first half along `dim` times the sigmoid of the second."""
-    @property
-    def grad(self) -> Any:
-        """The gradient that has accumulated in this leaf, or None."""
     def group_norm(
         self,
         /,
@@ -637,10 +650,8 @@ class Tensor:
         """The elements of each of `groups` equal groups of channels of each image less their mean, over their standard deviation, times the
         weight of their channel, plus its bias.
         """
-    def gt(self, /, other: Tensor | Number) -> Tensor:
+    def gt(self, /, other: Tensor | _Number) -> Tensor:
         """True where the left element is larger."""
-    def half(self, /) -> Any:
-        """The tensor as `float16`."""
     def hardshrink(self, /, lambd: SupportsFloat = 0.5) -> Tensor:
         """`x` where it is larger than `lambda` in size, else 0."""
     def hardsigmoid(self, /) -> Tensor:
@@ -671,7 +682,7 @@ class Tensor:
         """Half the square of the difference from `target` where that is at most `delta` in size, else
         `delta·(|x - target| - delta/2)`.
         """
-    def hypot(self, /, other: Tensor | Number) -> Tensor:
+    def hypot(self, /, other: Tensor | _Number) -> Tensor:
         """`sqrt(x² + y²)`, elementwise, without overflow."""
     def i0(self, /) -> Tensor:
         """The modified Bessel function of the first kind of order 0, elementwise."""
@@ -692,9 +703,6 @@ class Tensor:
         """The patches of images as columns of a matrix: what a convolution multiplies with its weight. PyTorch's
         `nn.functional.unfold`.
         """
-    @property
-    def imag(self) -> Any:
-        """The imaginary parts of complex numbers."""
     def index_add(self, /, dim: SupportsIndex, index: Tensor, source: Tensor) -> Tensor:
         """The tensor with slices of `src` added along `dim` at the places that `index` gives; those that meet add up, in
         the order of the index.
@@ -703,9 +711,9 @@ class Tensor:
         """The tensor with slices of `src` written along `dim` at the places that `index` gives; of several writes to one
         place the last one stays.
         """
-    def index_fill(self, /, dim: SupportsIndex, index: Tensor, value: Tensor | Number) -> Tensor:
+    def index_fill(self, /, dim: SupportsIndex, index: Tensor, value: Tensor | _Number) -> Tensor:
         """The tensor with the slices along `dim` at the places that `index` gives filled with one value."""
-    def index_put(self, /, indices: Iterable[Tensor], values: Tensor | Number, accumulate: _bool = False) -> Tensor:
+    def index_put(self, /, indices: Iterable[Tensor], values: Tensor | _Number, accumulate: _bool = False) -> Tensor:
         """The tensor with `values` in the part that an index selects, or added to it if `accumulate`: then several values
         for one position add up, in row-major order.
         """
@@ -733,8 +741,6 @@ class Tensor:
         """The elements of each channel of each image less their mean, over their standard deviation, times the weight of their channel, plus
         its bias.
         """
-    def int(self, /) -> Any:
-        """The tensor as `int32`: floats are cut off towards zero."""
     def interpolate(
         self,
         /,
@@ -746,24 +752,12 @@ class Tensor:
         """Images of another size."""
     def inv(self, /) -> Tensor:
         """The inverses of matrices. To solve a system, `solve` is faster and more accurate."""
-    def is_complex(self, /) -> Any:
-        """True for complex numbers."""
-    def is_floating_point(self, /) -> Any:
-        """True for floats; see `dtype.is_floating_point`."""
-    @property
-    def is_leaf(self) -> Any:
-        """True unless this tensor is the result of an operation that was recorded, or a transform is working on it."""
-    def is_signed(self, /) -> Any:
-        """True if elements can be negative."""
     def isfinite(self, /) -> Tensor:
         """True where an element is neither infinite nor NaN."""
     def isinf(self, /) -> Tensor:
         """True where an element is infinite."""
     def isnan(self, /) -> Tensor:
         """True where an element is NaN."""
-    @property
-    def itemsize(self) -> Any:
-        """Bytes per element."""
     def kl_div(
         self,
         /,
@@ -789,11 +783,11 @@ class Tensor:
         """The elements of each layer less their mean, over their standard deviation: `(x - mean)/sqrt(variance + eps)·weight + bias`. The
         variance is that of the elements themselves, divided by their number.
         """
-    def le(self, /, other: Tensor | Number) -> Tensor:
+    def le(self, /, other: Tensor | _Number) -> Tensor:
         """True where the left element is smaller or equal."""
     def leaky_relu(self, /, negative_slope: SupportsFloat = 0.01) -> Tensor:
         """`x` where it is positive, else `negative_slope·x`."""
-    def lerp(self, /, end: Tensor, weight: Tensor | Number) -> Tensor:
+    def lerp(self, /, end: Tensor, weight: Tensor | _Number) -> Tensor:
         """The point between this tensor, for weight 0, and `end`, for weight 1: `x + weight·(end - x)`, which is exact at both
         ends. Other weights go beyond.
         """
@@ -824,29 +818,27 @@ class Tensor:
         """The logarithm of `sigmoid`, elementwise, without underflow."""
     def log_softmax(self, /, dim: SupportsIndex) -> Tensor:
         """`x - log(Σ exp(x))` along `dim`, the logarithm of `softmax` without its rounding."""
-    def logaddexp(self, /, other: Tensor | Number) -> Tensor:
+    def logaddexp(self, /, other: Tensor | _Number) -> Tensor:
         """`log(exp(x) + exp(y))`, elementwise, without overflow: the sum of two numbers given by their logarithms."""
     def logcumsumexp(self, /, dim: SupportsIndex) -> Tensor:
         """The logarithm of the running sum of exponentials along `dim`: element `k` is `log(exp(x[0]) + … + exp(x[k]))`."""
     def logdet(self, /) -> Tensor:
         """The logarithms of the determinants of matrices: NaN where they are negative, -∞ where they are 0."""
-    def logical_and(self, /, other: Tensor | Number) -> Tensor:
+    def logical_and(self, /, other: Tensor | _Number) -> Tensor:
         """True where both elements are true."""
     def logical_not(self, /) -> Tensor:
         """True where an element is false or zero."""
-    def logical_or(self, /, other: Tensor | Number) -> Tensor:
+    def logical_or(self, /, other: Tensor | _Number) -> Tensor:
         """True where at least one element is true."""
-    def logical_xor(self, /, other: Tensor | Number) -> Tensor:
+    def logical_xor(self, /, other: Tensor | _Number) -> Tensor:
         """True where exactly one element is true."""
     def logsumexp(self, /, dim: SupportsIndex | Iterable[SupportsIndex], keepdim: _bool = False) -> Tensor:
         """`log(Σ exp(x))` over `dims`, all of them if the list is empty."""
-    def long(self, /) -> Any:
-        """The tensor as `int64`: floats are cut off towards zero."""
     def lstsq(self, /, B: Tensor) -> Tensor:
         """The solutions `X` for which `A X` is nearest to `B`, this tensor being the matrices `A` of full rank; of many solutions the
         shortest.
         """
-    def lt(self, /, other: Tensor | Number) -> Tensor:
+    def lt(self, /, other: Tensor | _Number) -> Tensor:
         """True where the left element is smaller."""
     def lu(self, /) -> return_types.lu:
         """The factors of `A = P L U` by elimination with partial pivoting: a permutation, a lower triangle with ones on the
@@ -856,12 +848,6 @@ class Tensor:
         """The factors of `lu` in one matrix, and the order of the rows as `i64`."""
     def lu_solve(self, /, order: Tensor, B: Tensor) -> Tensor:
         """The solutions `X` of `A X = B` from what `lu_factor` made of `A`, this tensor being the factors."""
-    @property
-    def mH(self) -> Any:
-        """The conjugate transposed matrices of the last two dimensions."""
-    @property
-    def mT(self) -> Any:
-        """The transposed matrices of the last two dimensions."""
     def margin_ranking_loss(
         self,
         /,
@@ -871,7 +857,7 @@ class Tensor:
         reduction: Literal['none', 'mean', 'sum'] = 'mean',
     ) -> Tensor:
         """`max(0, -t·(x - other) + margin)`: how far `x` is from being larger (for a target of 1) or smaller (for -1) than `other` by the margin."""
-    def masked_fill(self, /, mask: Tensor, value: Tensor | Number) -> Tensor:
+    def masked_fill(self, /, mask: Tensor, value: Tensor | _Number) -> Tensor:
         """The elements, with those where `mask` holds replaced by `value`."""
     def masked_scatter(self, /, mask: Tensor, source: Tensor) -> Tensor:
         """The tensor with the elements at which a mask is true replaced by those of `source`, in turn."""
@@ -894,7 +880,7 @@ class Tensor:
     @overload
     def max(self, /) -> Tensor: ...
     @overload
-    def max(self, /, other: Tensor | Number) -> Tensor: ...
+    def max(self, /, other: Tensor | _Number) -> Tensor: ...
     def max_pool1d(
         self,
         /,
@@ -955,7 +941,7 @@ class Tensor:
         ceil_mode: _bool = False,
     ) -> return_types.max_pool3d_with_indices:
         """`max_pool3d`, and where in its volume each element was, as `i64` in row-major order."""
-    def maximum(self, /, other: Tensor | Number) -> Tensor:
+    def maximum(self, /, other: Tensor | _Number) -> Tensor:
         """The larger of two elements; NaN if either is NaN."""
     def mean(self, /, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: _bool = False) -> Tensor:
         """The mean over `dims`, all of them if the list is empty."""
@@ -968,8 +954,8 @@ class Tensor:
     @overload
     def min(self, /) -> Tensor: ...
     @overload
-    def min(self, /, other: Tensor | Number) -> Tensor: ...
-    def minimum(self, /, other: Tensor | Number) -> Tensor:
+    def min(self, /, other: Tensor | _Number) -> Tensor: ...
+    def minimum(self, /, other: Tensor | _Number) -> Tensor:
         """The smaller of two elements; NaN if either is NaN."""
     def mish(self, /) -> Tensor:
         """`x·tanh(softplus(x))`, elementwise; 0 at minus infinity."""
@@ -982,10 +968,8 @@ class Tensor:
         """Dimensions moved to other places, the others keeping their order."""
     def mse_loss(self, /, target: Tensor, reduction: Literal['none', 'mean', 'sum'] = 'mean') -> Tensor:
         """`mse_loss` with another reduction than the mean."""
-    def mul(self, /, other: Tensor | Number) -> Tensor:
+    def mul(self, /, other: Tensor | _Number) -> Tensor:
         """Multiplies by `rhs`, elementwise."""
-    def mul_(self, /, other: Any) -> Any:
-        """Multiplies by `other`; see `add_`."""
     def multi_margin_loss(
         self,
         /,
@@ -1013,7 +997,7 @@ class Tensor:
     def nanquantile(
         self,
         /,
-        q: Tensor | Number,
+        q: Tensor | _Number,
         dim: SupportsIndex | None = None,
         keepdim: _bool = False,
         interpolation: Literal['linear', 'lower', 'higher', 'midpoint', 'nearest'] = 'linear',
@@ -1023,34 +1007,10 @@ class Tensor:
         """The sum over `dims` of the elements that are not NaN, over all dimensions if the list is empty."""
     def narrow(self, /, dim: SupportsIndex, start: SupportsIndex, length: SupportsIndex) -> Tensor:
         """`len` elements along `dim` from `start` on, as a view."""
-    @property
-    def nbytes(self) -> Any:
-        """Bytes of all elements."""
-    def ne(self, /, other: Tensor | Number) -> Tensor:
+    def ne(self, /, other: Tensor | _Number) -> Tensor:
         """True where the elements differ."""
     def neg(self, /) -> Tensor:
         """The negative, elementwise."""
-    def nelement(self, /) -> Any:
-        """The number of elements."""
-    def new_empty(self, /, *size: Any, dtype: Any = ..., device: Any = ..., requires_grad: Any = ...) -> Any:
-        """A tensor of this dtype whose elements do not matter; they are zeros here."""
-    def new_full(
-        self,
-        /,
-        size: Any,
-        fill_value: Any,
-        *,
-        dtype: Any = ...,
-        device: Any = ...,
-        requires_grad: Any = ...,
-    ) -> Any:
-        """A number everywhere, of this dtype."""
-    def new_ones(self, /, *size: Any, dtype: Any = ..., device: Any = ..., requires_grad: Any = ...) -> Any:
-        """Ones of this dtype: `x.new_ones(2, 3)`."""
-    def new_tensor(self, /, data: Any, *, dtype: Any = ..., device: Any = ..., requires_grad: Any = ...) -> Any:
-        """`tensor(data)` of this dtype."""
-    def new_zeros(self, /, *size: Any, dtype: Any = ..., device: Any = ..., requires_grad: Any = ...) -> Any:
-        """Zeros of this dtype: `x.new_zeros(2, 3)`."""
     def nll_loss(self, /, target: Tensor, reduction: Literal['none', 'mean', 'sum'] = 'mean') -> Tensor:
         """`nll_loss` with another reduction than the mean."""
     def nonzero(self, /) -> Tensor:
@@ -1065,11 +1025,7 @@ class Tensor:
         """The `p`-norms of the vectors along `dims`, all dimensions if the list is empty; see `norm`."""
     def normalize(self, /, p: SupportsFloat = 2.0, dim: SupportsIndex = 1, eps: SupportsFloat = 1e-12) -> Tensor:
         """The tensor over its `p`-norms along `dim`, or over `eps` where they are smaller."""
-    def numel(self, /) -> Any:
-        """The number of elements."""
-    def numpy(self, /, *, force: Any = ...) -> Any:
-        """The elements as a NumPy array over the same memory, which is read-only: elements of tensors never change."""
-    def one_hot(self, /, num_classes: SupportsIndex, dtype: DTypeLike = 'int64') -> Tensor:
+    def one_hot(self, /, num_classes: SupportsIndex, dtype: _DTypeLike = 'int64') -> Tensor:
         """One at the position that each element names and zero elsewhere, along a new last dimension of size `classes`."""
     def outer(self, /, other: Tensor) -> Tensor:
         """The matrix of all products of an element of one vector with an element of another."""
@@ -1117,7 +1073,7 @@ class Tensor:
         """The derivative of order `n` of `digamma`, elementwise, which is that itself for 0. At 0 and the
         negative whole numbers it is infinite for odd `n` and NaN for even ones from 2 on.
         """
-    def pow(self, /, exponent: Tensor | Number) -> Tensor:
+    def pow(self, /, exponent: Tensor | _Number) -> Tensor:
         """The elements to the power of those of `exponent`, which may also be a number."""
     def prelu(self, /, weight: Tensor) -> Tensor:
         """`x` where it is positive, else `weight·x`, with one weight or one for each channel."""
@@ -1132,26 +1088,17 @@ class Tensor:
     def quantile(
         self,
         /,
-        q: Tensor | Number,
+        q: Tensor | _Number,
         dim: SupportsIndex | None = None,
         keepdim: _bool = False,
         interpolation: Literal['linear', 'lower', 'higher', 'midpoint', 'nearest'] = 'linear',
     ) -> Tensor:
         """The quantiles `q` of the elements along `dim`, or for `None` of all elements; NaN where there is one."""
-    @property
-    def real(self) -> Any:
-        """The real parts of complex numbers; the tensor itself if it is not complex."""
     def reciprocal(self, /) -> Tensor:
         """One over each element."""
-    def register_hook(self, /, hook: Any) -> Any:
-        """Calls `hook(grad)` in every backward with the complete gradient of this tensor. What it returns, unless it is
-        None, takes the place of the gradient.
-        """
-    def register_post_accumulate_grad_hook(self, /, hook: Any) -> Any:
-        """Calls `hook(tensor)` after every backward that added to the gradient of this leaf."""
     def relu(self, /) -> Tensor:
         """`x` where it is positive, else 0; NaN for NaN."""
-    def remainder(self, /, other: Tensor | Number) -> Tensor:
+    def remainder(self, /, other: Tensor | _Number) -> Tensor:
         """What is left of each element after a division by `divisor` whose quotient is rounded down: it has the sign of
         the divisor. Python's `%`.
         """
@@ -1162,21 +1109,11 @@ class Tensor:
     def repeat(self, /, repeats: SupportsIndex | Iterable[SupportsIndex]) -> Tensor: ...
     def repeat_interleave(self, /, repeats: SupportsIndex, dim: SupportsIndex) -> Tensor:
         """Every slice along `dim` repeated `repeats` times, the copies next to each other."""
-    @property
-    def requires_grad(self) -> Any:
-        """True if gradients flow through this tensor to a leaf, or if it is one. Settable for leaves."""
-    def requires_grad_(self, /, requires_grad: Any = ...) -> Any:
-        """Makes this tensor a leaf that gradients flow to, or, with False, a constant again. Returns the tensor."""
     @overload
     def reshape(self, /, *shape: SupportsIndex) -> Tensor:
         """The same elements in row-major order under another shape."""
     @overload
     def reshape(self, /, shape: SupportsIndex | Iterable[SupportsIndex]) -> Tensor: ...
-    def retain_grad(self, /) -> Any:
-        """Lets gradients of this result of an operation accumulate in `grad`, as in a leaf. It does nothing for leaves."""
-    @property
-    def retains_grad(self) -> Any:
-        """True if gradients of this result of an operation accumulate in it. See `retain_grad()`."""
     def rms_norm(
         self,
         /,
@@ -1213,12 +1150,12 @@ class Tensor:
         seed: SupportsIndex | None = None,
     ) -> Tensor:
         """The mean of the values, for each query by the weights `softmax(scale·queries @ keysᵀ + mask)`."""
-    def scatter(self, /, dim: SupportsIndex, index: Tensor, src: Tensor | Number) -> Tensor:
+    def scatter(self, /, dim: SupportsIndex, index: Tensor, src: Tensor | _Number) -> Tensor:
         """The tensor with elements of `src` written at the places that `index` gives along `dim`:
         `out[.., index[.., i, ..], ..] = src[.., i, ..]`; of several writes to one place the last one in row-major order
         of the index stays.
         """
-    def scatter_add(self, /, dim: SupportsIndex, index: Tensor, src: Tensor | Number) -> Tensor:
+    def scatter_add(self, /, dim: SupportsIndex, index: Tensor, src: Tensor | _Number) -> Tensor:
         """The tensor with elements of `src` added at the places that `index` gives along `dim`:
         `out[.., index[.., i, ..], ..] += src[.., i, ..]`, those that meet in row-major order of the index.
         """
@@ -1235,7 +1172,7 @@ class Tensor:
         `out[.., index[.., i, ..], ..]` is the reduction of all `src[.., i, ..]` with this place, and of the element that
         was there if `include_self`.
         """
-    def searchsorted(self, /, input: Tensor | Number, right: _bool = False) -> Tensor:
+    def searchsorted(self, /, input: Tensor | _Number, right: _bool = False) -> Tensor:
         """For each of `values`, how many elements of this sorted sequence come before it: the place, as `i64`, where it is
         inserted to keep the order. With `right` it is inserted behind the elements equal to it, else before them.
         """
@@ -1259,8 +1196,6 @@ class Tensor:
         """`sin(πx)/(πx)`, elementwise, 1 at 0; exactly 0 at the other whole numbers and at infinity."""
     def sinh(self, /) -> Tensor:
         """The hyperbolic sine, elementwise."""
-    def size(self, /, dim: Any = ...) -> Any:
-        """The sizes of the dimensions, or the size of one."""
     def slice(
         self,
         /,
@@ -1337,10 +1272,8 @@ class Tensor:
         """The standard deviation over `dims`, all of them if the list is empty: the square root of
         `var`.
         """
-    def sub(self, /, other: Tensor | Number) -> Tensor:
+    def sub(self, /, other: Tensor | _Number) -> Tensor:
         """Subtracts `rhs`, elementwise."""
-    def sub_(self, /, other: Any, *, alpha: Any = ...) -> Any:
-        """Subtracts `alpha * other`; see `add_`."""
     def sum(self, /, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: _bool = False) -> Tensor:
         """The sum over `dims`, all of them if the list is empty."""
     @overload
@@ -1391,11 +1324,7 @@ class Tensor:
         """
     @overload
     def tile(self, /, dims: SupportsIndex | Iterable[SupportsIndex]) -> Tensor: ...
-    def to(self, /, *args: Any, dtype: Any = ..., device: Any = ..., copy: Any = ..., non_blocking: Any = ...) -> Any:
-        """The tensor as another dtype: `to(dtype)`, or `to(other)` for that of another tensor. The device `'cpu'` is accepted wherever
-        PyTorch takes one.
-        """
-    def to_dtype(self, /, dtype: DTypeLike) -> Tensor:
+    def to_dtype(self, /, dtype: _DTypeLike) -> Tensor:
         """The elements converted to another dtype."""
     def topk(
         self,
@@ -1428,10 +1357,6 @@ class Tensor:
         """The upper triangle of the matrices in the last two dimensions: zeros below diagonal number `diagonal`."""
     def trunc(self, /) -> Tensor:
         """The whole part: each element without its fraction."""
-    def type(self, /, dtype: Any) -> Any:
-        """The dtype, or the tensor as another one."""
-    def type_as(self, /, other: Any) -> Any:
-        """The tensor as the dtype of another one."""
     def unbind(self, /, dim: SupportsIndex = 0) -> tuple[Tensor, ...]:
         """The slices along `dim`, each without that dimension. They are views."""
     def unflatten(self, /, dim: SupportsIndex, sizes: SupportsIndex | Iterable[SupportsIndex]) -> Tensor:
@@ -1469,79 +1394,51 @@ class Tensor:
         """Complex numbers whose real and imaginary parts lie along the last dimension, of size 2."""
     def view_as_real(self, /) -> Tensor:
         """Real and imaginary part along one more dimension, the last one."""
-    def where(self, /, condition: Tensor, other: Tensor | Number) -> Tensor:
+    def where(self, /, condition: Tensor, other: Tensor | _Number) -> Tensor:
         """The elements of `a` where this condition holds, and those of `b` elsewhere."""
-    def xlogy(self, /, other: Tensor | Number) -> Tensor:
+    def xlogy(self, /, other: Tensor | _Number) -> Tensor:
         """`x·log(y)`, elementwise, and 0 where `x` is 0, unless `y` is NaN."""
-    def zero_(self, /) -> Any:
-        """Sets every element to zero; see `add_`."""
-    def zero_grad(self, /) -> Any:
-        """Forgets the gradient: `grad` is None again. It does nothing for a constant."""
 
-def tensor(data: Any, *, dtype: Any = ..., device: Any = ..., requires_grad: Any = ...) -> Any:
-    """A tensor with the given elements."""
+def tensor(data: Any, *, dtype: _DTypeLike | None = None, device: Any = None, requires_grad: _bool = False) -> Tensor: ...
 
-def as_tensor(data: Any, dtype: Any = ..., device: Any = ...) -> Any:
-    """The tensor itself if it is one of that dtype, else `tensor(data, dtype)`."""
+def as_tensor(data: Any, dtype: _DTypeLike | None = None, device: Any = None) -> Tensor: ...
 
-def zeros(*size: Any, dtype: Any = ..., device: Any = ..., requires_grad: Any = ..., **named: Any) -> Any:
-    """Zeros: `zeros(2, 3)` or `zeros((2, 3))`."""
+def zeros(*size: SupportsIndex | Iterable[SupportsIndex], dtype: _DTypeLike | None = None, device: Any = None, requires_grad: _bool = False, **named: Any) -> Tensor: ...
 
-def ones(*size: Any, dtype: Any = ..., device: Any = ..., requires_grad: Any = ..., **named: Any) -> Any:
-    """Ones: `ones(2, 3)` or `ones((2, 3))`; see `zeros`."""
+def ones(*size: SupportsIndex | Iterable[SupportsIndex], dtype: _DTypeLike | None = None, device: Any = None, requires_grad: _bool = False, **named: Any) -> Tensor: ...
 
-def empty(*size: Any, dtype: Any = ..., device: Any = ..., requires_grad: Any = ..., **named: Any) -> Any:
-    """A tensor whose elements do not matter; they are zeros here. See `zeros`."""
+def empty(*size: SupportsIndex | Iterable[SupportsIndex], dtype: _DTypeLike | None = None, device: Any = None, requires_grad: _bool = False, **named: Any) -> Tensor: ...
 
-def full(size: Any, fill_value: Any, *, dtype: Any = ..., device: Any = ..., requires_grad: Any = ...) -> Any:
-    """Every element equal to a number."""
+def full(size: SupportsIndex | Iterable[SupportsIndex], fill_value: _Number, *, dtype: _DTypeLike | None = None, device: Any = None, requires_grad: _bool = False) -> Tensor: ...
 
-def eye(n: Any, m: Any = ..., *, dtype: Any = ..., device: Any = ..., requires_grad: Any = ...) -> Any:
-    """Ones on the main diagonal of an `n × m` matrix, zeros elsewhere; `m` is `n` unless given."""
+def eye(n: SupportsIndex, m: SupportsIndex | None = None, *, dtype: _DTypeLike | None = None, device: Any = None, requires_grad: _bool = False) -> Tensor: ...
 
-def arange(
-    start: Any,
-    end: Any = ...,
-    step: Any = ...,
-    *,
-    dtype: Any = ...,
-    device: Any = ...,
-    requires_grad: Any = ...,
-) -> Any:
-    """The numbers from `start` (0 unless given) up to but not including `end`: `arange(end)`, `arange(start, end, step)`."""
+def arange(start: _Number, end: _Number | None = None, step: _Number | None = None, *, dtype: _DTypeLike | None = None, device: Any = None, requires_grad: _bool = False) -> Tensor: ...
 
-def linspace(start: Any, end: Any, steps: Any, *, dtype: Any = ..., device: Any = ..., requires_grad: Any = ...) -> Any:
-    """So many numbers from `start` to `end`, both included, evenly spaced."""
+def linspace(start: _Number, end: _Number, steps: SupportsIndex, *, dtype: _DTypeLike | None = None, device: Any = None, requires_grad: _bool = False) -> Tensor: ...
 
-def tril_indices(row: Any, col: Any, offset: Any = ...) -> Any:
-    """The positions of the lower triangle of a `row × col` matrix, as rows and columns: `[2, count]`."""
+def tril_indices(row: SupportsIndex, col: SupportsIndex, offset: SupportsIndex = 0) -> Tensor: ...
 
-def triu_indices(row: Any, col: Any, offset: Any = ...) -> Any:
-    """The positions of the upper triangle of a `row × col` matrix, as rows and columns: `[2, count]`."""
+def triu_indices(row: SupportsIndex, col: SupportsIndex, offset: SupportsIndex = 0) -> Tensor: ...
 
-def zeros_like(input: Any, *, dtype: Any = ..., device: Any = ..., requires_grad: Any = ...) -> Any:
-    """Zeros with the shape and dtype of a tensor."""
+def zeros_like(input: Tensor, *, dtype: _DTypeLike | None = None, device: Any = None, requires_grad: _bool = False) -> Tensor: ...
 
-def ones_like(input: Any, *, dtype: Any = ..., device: Any = ..., requires_grad: Any = ...) -> Any:
-    """Ones with the shape and dtype of a tensor; see `zeros_like`."""
+def ones_like(input: Tensor, *, dtype: _DTypeLike | None = None, device: Any = None, requires_grad: _bool = False) -> Tensor: ...
 
-def empty_like(input: Any, *, dtype: Any = ..., device: Any = ..., requires_grad: Any = ...) -> Any:
-    """A tensor with the shape and dtype of another one, whose elements do not matter; they are zeros here."""
+def empty_like(input: Tensor, *, dtype: _DTypeLike | None = None, device: Any = None, requires_grad: _bool = False) -> Tensor: ...
 
-def full_like(input: Any, fill_value: Any, *, dtype: Any = ..., device: Any = ..., requires_grad: Any = ...) -> Any:
-    """A number everywhere, with the shape and dtype of a tensor; see `zeros_like`."""
+def full_like(input: Tensor, fill_value: _Number, *, dtype: _DTypeLike | None = None, device: Any = None, requires_grad: _bool = False) -> Tensor: ...
 
-def from_dlpack(x: Any, *, copy: Any = ...) -> Any:
-    """A tensor with the elements of a tensor or array of another library."""
+def from_dlpack(x: Any, *, copy: _bool | None = None) -> Tensor: ...
 
+@final
 class _Memory:
     """The elements of a tensor at one moment, which NumPy may look at: they do not change, whatever happens to the tensor."""
 
     @property
     def __array_struct__(self) -> Any: ...
 
-def from_numpy(array: Any, *, copy: Any = ...) -> Any:
-    """A tensor with the elements of a NumPy array."""
+def from_numpy(array: Any, *, copy: _bool = True) -> Tensor: ...
 
 def _rebuild_tensor(dtype: Any, shape: Any, data: Any, requires_grad: Any) -> Any:
     """What a pickled tensor is made with again."""
@@ -1552,7 +1449,4 @@ func: Any
 
 _operations: dict[str, dict[str, Any]]
 
-def _signatures() -> Any:
-    """The signatures of all operations with their types, of which the stubs are made: for each, its namespaces (none: a method), its
-    name, its documentation, and for each overload the parameters and the type of the result.
-    """
+def _signatures() -> list[Any]: ...
