@@ -22,7 +22,7 @@ def test_the_stubs_are_what_the_script_writes():
 # A value of each type that a parameter has.
 VALUES = {
     "Tensor": "t",
-    "Tensor | Number": "2.5",
+    "Tensor | _Number": "2.5",
     "Iterable[Tensor]": "[t, t]",
     "SupportsIndex": "1",
     "SupportsIndex | Iterable[SupportsIndex]": "(1, 2)",
@@ -30,7 +30,8 @@ VALUES = {
     "SupportsFloat | Iterable[SupportsFloat]": "[0.5]",
     "bool": "True",
     "str": "'ij'",
-    "DTypeLike": "pullback.float64",
+    "_DTypeLike": "pullback.float64",
+    "Key | Generator": "pullback.random.Key(1)",
 }
 
 

@@ -2,199 +2,198 @@
 
 # Written by stubs/write.py.
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from os import PathLike
-from typing import Any, SupportsFloat, SupportsIndex
+from typing import Any, Literal, SupportsFloat, SupportsIndex, final, overload
 
-from ._core import DTypeLike, Generator, Key, Tensor
+from ._core import Generator, Key, Tensor, _bool, _int, _float, _complex, _dtype, _Number, _DTypeLike
 
-def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """The factor by which a weight makes up for the function behind its layer."""
+def calculate_gain(nonlinearity: str, param: _float | None = None) -> _float: ...
 
 def constant(
-    shape: SupportsIndex | Sequence[SupportsIndex],
-    val: Any = ...,
+    shape: SupportsIndex | Iterable[SupportsIndex],
+    val: SupportsFloat = 0.0,
     *,
-    dtype: DTypeLike | None = None,
+    dtype: _DTypeLike | None = None,
     generator: Generator | Key | None = None,
-) -> Tensor:
-    """The number everywhere."""
+) -> Tensor: ...
 
-def constant_(tensor: Tensor, val: Any = ..., *, generator: Generator | Key | None = None) -> Tensor:
-    """`constant` in the place of the elements of a tensor, which may be a leaf that requires gradients. Returns the tensor."""
+def constant_(tensor: Tensor, val: SupportsFloat = 0.0, *, generator: Generator | Key | None = None) -> Tensor: ...
 
 def dirac(
-    shape: SupportsIndex | Sequence[SupportsIndex],
-    groups: Any = ...,
+    shape: SupportsIndex | Iterable[SupportsIndex],
+    groups: SupportsIndex = 1,
     *,
-    dtype: DTypeLike | None = None,
+    dtype: _DTypeLike | None = None,
     generator: Generator | Key | None = None,
-) -> Tensor:
-    """The weight of a convolution that gives back its input, as far as there are channels."""
+) -> Tensor: ...
 
-def dirac_(tensor: Tensor, groups: Any = ..., *, generator: Generator | Key | None = None) -> Tensor:
-    """`dirac` in the place of the elements of a tensor, which may be a leaf that requires gradients. Returns the tensor."""
+def dirac_(tensor: Tensor, groups: SupportsIndex = 1, *, generator: Generator | Key | None = None) -> Tensor: ...
 
 def kaiming_normal(
-    shape: SupportsIndex | Sequence[SupportsIndex],
-    a: Any = ...,
-    mode: str = ...,
-    nonlinearity: str = ...,
+    shape: SupportsIndex | Iterable[SupportsIndex],
+    a: SupportsFloat = 0.0,
+    mode: Literal['fan_in', 'fan_out'] = 'fan_in',
+    nonlinearity: str = 'leaky_relu',
     *,
-    dtype: DTypeLike | None = None,
+    dtype: _DTypeLike | None = None,
     generator: Generator | Key | None = None,
-) -> Tensor:
-    """Numbers of a normal distribution, for layers before a `relu` or another function: He et al., 2015. See `kaiming_uniform`."""
+) -> Tensor: ...
 
 def kaiming_normal_(
     tensor: Tensor,
-    a: Any = ...,
-    mode: str = ...,
-    nonlinearity: str = ...,
+    a: SupportsFloat = 0.0,
+    mode: Literal['fan_in', 'fan_out'] = 'fan_in',
+    nonlinearity: str = 'leaky_relu',
     *,
     generator: Generator | Key | None = None,
-) -> Tensor:
-    """`kaiming_normal` in the place of the elements of a tensor, which may be a leaf that requires gradients. Returns the tensor."""
+) -> Tensor: ...
 
 def kaiming_uniform(
-    shape: SupportsIndex | Sequence[SupportsIndex],
-    a: Any = ...,
-    mode: str = ...,
-    nonlinearity: str = ...,
+    shape: SupportsIndex | Iterable[SupportsIndex],
+    a: SupportsFloat = 0.0,
+    mode: Literal['fan_in', 'fan_out'] = 'fan_in',
+    nonlinearity: str = 'leaky_relu',
     *,
-    dtype: DTypeLike | None = None,
+    dtype: _DTypeLike | None = None,
     generator: Generator | Key | None = None,
-) -> Tensor:
-    """Numbers uniform around 0, for layers before a `relu` or another function: He et al., 2015."""
+) -> Tensor: ...
 
 def kaiming_uniform_(
     tensor: Tensor,
-    a: Any = ...,
-    mode: str = ...,
-    nonlinearity: str = ...,
+    a: SupportsFloat = 0.0,
+    mode: Literal['fan_in', 'fan_out'] = 'fan_in',
+    nonlinearity: str = 'leaky_relu',
     *,
     generator: Generator | Key | None = None,
-) -> Tensor:
-    """`kaiming_uniform` in the place of the elements of a tensor, which may be a leaf that requires gradients. Returns the tensor."""
+) -> Tensor: ...
 
 def normal(
-    shape: SupportsIndex | Sequence[SupportsIndex],
-    mean: Any = ...,
-    std: Any = ...,
+    shape: SupportsIndex | Iterable[SupportsIndex],
+    mean: SupportsFloat = 0.0,
+    std: SupportsFloat = 1.0,
     *,
-    dtype: DTypeLike | None = None,
+    dtype: _DTypeLike | None = None,
     generator: Generator | Key | None = None,
-) -> Tensor:
-    """Numbers of a normal distribution."""
+) -> Tensor: ...
 
-def normal_(tensor: Tensor, mean: Any = ..., std: Any = ..., *, generator: Generator | Key | None = None) -> Tensor:
-    """`normal` in the place of the elements of a tensor, which may be a leaf that requires gradients. Returns the tensor."""
+def normal_(
+    tensor: Tensor,
+    mean: SupportsFloat = 0.0,
+    std: SupportsFloat = 1.0,
+    *,
+    generator: Generator | Key | None = None,
+) -> Tensor: ...
 
 def ones(
-    shape: SupportsIndex | Sequence[SupportsIndex],
+    shape: SupportsIndex | Iterable[SupportsIndex],
     *,
-    dtype: DTypeLike | None = None,
+    dtype: _DTypeLike | None = None,
     generator: Generator | Key | None = None,
-) -> Tensor:
-    """Ones everywhere."""
+) -> Tensor: ...
 
-def ones_(tensor: Tensor, *, generator: Generator | Key | None = None) -> Tensor:
-    """`ones` in the place of the elements of a tensor, which may be a leaf that requires gradients. Returns the tensor."""
+def ones_(tensor: Tensor, *, generator: Generator | Key | None = None) -> Tensor: ...
 
 def orthogonal(
-    shape: SupportsIndex | Sequence[SupportsIndex],
-    gain: Any = ...,
+    shape: SupportsIndex | Iterable[SupportsIndex],
+    gain: SupportsFloat = 1.0,
     *,
-    dtype: DTypeLike | None = None,
+    dtype: _DTypeLike | None = None,
     generator: Generator | Key | None = None,
-) -> Tensor:
-    """A matrix whose rows or columns, whichever are fewer, are perpendicular and of length `gain`: Saxe et al., 2013. Further
-    dimensions count as one with the second.
-    """
+) -> Tensor: ...
 
-def orthogonal_(tensor: Tensor, gain: Any = ..., *, generator: Generator | Key | None = None) -> Tensor:
-    """`orthogonal` in the place of the elements of a tensor, which may be a leaf that requires gradients. Returns the tensor."""
+def orthogonal_(tensor: Tensor, gain: SupportsFloat = 1.0, *, generator: Generator | Key | None = None) -> Tensor: ...
 
 def sparse(
-    shape: SupportsIndex | Sequence[SupportsIndex],
-    sparsity: Any = ...,
-    std: Any = ...,
+    shape: SupportsIndex | Iterable[SupportsIndex],
+    sparsity: SupportsFloat = 0.5,
+    std: SupportsFloat = 0.01,
     *,
-    dtype: DTypeLike | None = None,
+    dtype: _DTypeLike | None = None,
     generator: Generator | Key | None = None,
-) -> Tensor:
-    """A matrix of which each column has a part `sparsity` of zeros, and numbers of a normal distribution else: Martens, 2010."""
+) -> Tensor: ...
 
-def sparse_(tensor: Tensor, sparsity: Any = ..., std: Any = ..., *, generator: Generator | Key | None = None) -> Tensor:
-    """`sparse` in the place of the elements of a tensor, which may be a leaf that requires gradients. Returns the tensor."""
+def sparse_(
+    tensor: Tensor,
+    sparsity: SupportsFloat = 0.5,
+    std: SupportsFloat = 0.01,
+    *,
+    generator: Generator | Key | None = None,
+) -> Tensor: ...
 
 def trunc_normal(
-    shape: SupportsIndex | Sequence[SupportsIndex],
-    mean: Any = ...,
-    std: Any = ...,
-    a: Any = ...,
-    b: Any = ...,
+    shape: SupportsIndex | Iterable[SupportsIndex],
+    mean: SupportsFloat = 0.0,
+    std: SupportsFloat = 1.0,
+    a: SupportsFloat = ...,
+    b: SupportsFloat = 2.0,
     *,
-    dtype: DTypeLike | None = None,
+    dtype: _DTypeLike | None = None,
     generator: Generator | Key | None = None,
-) -> Tensor:
-    """Numbers of a normal distribution, of which only those in [`a`, `b`] are taken."""
+) -> Tensor: ...
 
 def trunc_normal_(
     tensor: Tensor,
-    mean: Any = ...,
-    std: Any = ...,
-    a: Any = ...,
-    b: Any = ...,
+    mean: SupportsFloat = 0.0,
+    std: SupportsFloat = 1.0,
+    a: SupportsFloat = ...,
+    b: SupportsFloat = 2.0,
     *,
     generator: Generator | Key | None = None,
-) -> Tensor:
-    """`trunc_normal` in the place of the elements of a tensor, which may be a leaf that requires gradients. Returns the tensor."""
+) -> Tensor: ...
 
 def uniform(
-    shape: SupportsIndex | Sequence[SupportsIndex],
-    a: Any = ...,
-    b: Any = ...,
+    shape: SupportsIndex | Iterable[SupportsIndex],
+    a: SupportsFloat = 0.0,
+    b: SupportsFloat = 1.0,
     *,
-    dtype: DTypeLike | None = None,
+    dtype: _DTypeLike | None = None,
     generator: Generator | Key | None = None,
-) -> Tensor:
-    """Numbers uniform in [`a`, `b`)."""
+) -> Tensor: ...
 
-def uniform_(tensor: Tensor, a: Any = ..., b: Any = ..., *, generator: Generator | Key | None = None) -> Tensor:
-    """`uniform` in the place of the elements of a tensor, which may be a leaf that requires gradients. Returns the tensor."""
+def uniform_(
+    tensor: Tensor,
+    a: SupportsFloat = 0.0,
+    b: SupportsFloat = 1.0,
+    *,
+    generator: Generator | Key | None = None,
+) -> Tensor: ...
 
 def xavier_normal(
-    shape: SupportsIndex | Sequence[SupportsIndex],
-    gain: Any = ...,
+    shape: SupportsIndex | Iterable[SupportsIndex],
+    gain: SupportsFloat = 1.0,
     *,
-    dtype: DTypeLike | None = None,
+    dtype: _DTypeLike | None = None,
     generator: Generator | Key | None = None,
-) -> Tensor:
-    """Numbers of a normal distribution, so that activations and gradients keep their size: Glorot and Bengio, 2010."""
+) -> Tensor: ...
 
-def xavier_normal_(tensor: Tensor, gain: Any = ..., *, generator: Generator | Key | None = None) -> Tensor:
-    """`xavier_normal` in the place of the elements of a tensor, which may be a leaf that requires gradients. Returns the tensor."""
+def xavier_normal_(
+    tensor: Tensor,
+    gain: SupportsFloat = 1.0,
+    *,
+    generator: Generator | Key | None = None,
+) -> Tensor: ...
 
 def xavier_uniform(
-    shape: SupportsIndex | Sequence[SupportsIndex],
-    gain: Any = ...,
+    shape: SupportsIndex | Iterable[SupportsIndex],
+    gain: SupportsFloat = 1.0,
     *,
-    dtype: DTypeLike | None = None,
+    dtype: _DTypeLike | None = None,
     generator: Generator | Key | None = None,
-) -> Tensor:
-    """Numbers uniform around 0, so that activations and gradients keep their size: Glorot and Bengio, 2010."""
+) -> Tensor: ...
 
-def xavier_uniform_(tensor: Tensor, gain: Any = ..., *, generator: Generator | Key | None = None) -> Tensor:
-    """`xavier_uniform` in the place of the elements of a tensor, which may be a leaf that requires gradients. Returns the tensor."""
+def xavier_uniform_(
+    tensor: Tensor,
+    gain: SupportsFloat = 1.0,
+    *,
+    generator: Generator | Key | None = None,
+) -> Tensor: ...
 
 def zeros(
-    shape: SupportsIndex | Sequence[SupportsIndex],
+    shape: SupportsIndex | Iterable[SupportsIndex],
     *,
-    dtype: DTypeLike | None = None,
+    dtype: _DTypeLike | None = None,
     generator: Generator | Key | None = None,
-) -> Tensor:
-    """Zeros everywhere."""
+) -> Tensor: ...
 
-def zeros_(tensor: Tensor, *, generator: Generator | Key | None = None) -> Tensor:
-    """`zeros` in the place of the elements of a tensor, which may be a leaf that requires gradients. Returns the tensor."""
+def zeros_(tensor: Tensor, *, generator: Generator | Key | None = None) -> Tensor: ...
