@@ -1,4 +1,4 @@
-//! The module `pullback.func.implicit`: functions that are defined by an equation.
+//! The module `pullback.implicit`: functions that are defined by an equation.
 
 use pullback::function::Batching;
 use pullback::implicit::{LinearSolve, LinearSolver, Root};
@@ -14,7 +14,7 @@ use crate::tree::{Build as _, Numbers, PyTree, Shaped, flatten, flatten_like};
 /// The method for the linear systems of derivatives: `dense`, `cg` or `gmres`.
 ///
 /// A system that has no solution, or that is not solved within `max_iterations`, is a ValueError, or NaN with `nan_on_failure`.
-#[pyclass(name = "LinearSolver", module = "pullback.func.implicit", frozen, eq)]
+#[pyclass(name = "LinearSolver", module = "pullback.implicit", frozen, eq)]
 #[derive(Clone, PartialEq)]
 pub struct PyLinearSolver {
     solver: LinearSolver,
@@ -130,7 +130,7 @@ fn parse_batching(name: &str, batching: &str) -> PyResult<Batching> {
 }
 
 /// The solution of an equation as a function of its parameters, which `root` and `fixed_point` return.
-#[pyclass(module = "pullback.func.implicit", frozen, weakref)]
+#[pyclass(module = "pullback.implicit", frozen, weakref)]
 pub struct Solution {
     root: Root<PyTree, PyTree>,
 }
@@ -255,7 +255,7 @@ fn fixed_point(
 }
 
 /// The solution of a linear system as a function of its parameters and its right-hand side, which `linear_solve` returns.
-#[pyclass(module = "pullback.func.implicit", frozen, weakref)]
+#[pyclass(module = "pullback.implicit", frozen, weakref)]
 pub struct LinearSolution {
     system: LinearSolve<PyTree, PyTree>,
 }

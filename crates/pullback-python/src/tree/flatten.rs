@@ -313,6 +313,9 @@ pub fn flatten_like<S: Sink>(
     let Some(children) = node.kind.in_order(&kind, children.into_iter().map(|(x, _)| x).collect()) else {
         return other();
     };
+    if children.len() != node.children.len() {
+        return other();
+    }
     for (k, (child, value)) in node.children.iter().zip(children).enumerate() {
         if let Err(mut mismatch) = flatten_like(child, &value, sink)? {
             mismatch.path.push(node.kind.step(k));
