@@ -1,4 +1,6 @@
-//! `derive(Tree)` for `pullback`.
+//! `derive(Tree)` for `pullback`, and what its table of operations is written with.
+
+mod forms;
 
 use proc_macro2::{Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -19,6 +21,13 @@ use syn::{
 pub fn derive_tree(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     expand(&input).unwrap_or_else(Error::into_compile_error).into()
+}
+
+/// The forms of a row of the table of operations in `pullback`.
+#[doc(hidden)]
+#[proc_macro]
+pub fn operation_forms(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    forms::expand(input.into()).unwrap_or_else(Error::into_compile_error).into()
 }
 
 struct Field<'a> {

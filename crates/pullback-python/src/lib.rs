@@ -4,8 +4,10 @@
 use pyo3::prelude::*;
 
 mod convert;
+mod dtype;
 mod error;
 mod func;
+mod ops;
 mod tensor;
 mod tree;
 
@@ -16,7 +18,9 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     error::register(module)?;
+    dtype::register(module)?;
     tensor::register(module)?;
     tree::register_module(module)?;
-    func::register(module)
+    func::register(module)?;
+    ops::register(module)
 }

@@ -197,6 +197,8 @@ pub use function::{
 };
 pub use graph::capture;
 pub use kernels::threads::{num_threads, set_num_threads};
+#[cfg(feature = "dynamic")]
+pub use ops::dynamic;
 #[cfg(feature = "fft")]
 pub use ops::fft;
 pub use ops::{
@@ -204,7 +206,7 @@ pub use ops::{
     cat, complex, einsum, meshgrid, multi_dot, nn, polar, stack,
 };
 pub use shape::{Shape, TensorType};
-pub use tensor::{Ellipsis, IndexBound, IndexItem, Indices, NewAxis, Operand, Tensor, s};
+pub use tensor::{Ellipsis, IndexBound, IndexItem, Indices, Memory, NewAxis, Operand, Tensor, s};
 pub use transforms::implicit;
 pub use transforms::{
     Argnums, BatchDim, Checkpointed, DimSpec, Grad, Hessian, HessianDiagonal, HessianStrategy, Hvp, Jacfwd, Jacrev,

@@ -42,13 +42,15 @@ pub(crate) struct Inner {
 enum Storage {
     Inline(u8, Inline),
     Shared(usize, Handle<Buffer>),
+    /// Memory of another library, which is only read.
+    Foreign(usize, Handle<Foreign>),
 }
 
 impl Storage {
     fn offset(&self) -> usize {
         match self {
             Storage::Inline(offset, _) => usize::from(*offset),
-            Storage::Shared(offset, _) => *offset,
+            Storage::Shared(offset, _) | Storage::Foreign(offset, _) => *offset,
         }
     }
 
@@ -58,9 +60,21 @@ impl Storage {
             // What does not fit belongs to a view without elements.
             Storage::Inline(_, inline) => Storage::Inline(offset as u8, *inline),
             Storage::Shared(_, buffer) => Storage::Shared(offset, buffer.clone()),
+            Storage::Foreign(_, foreign) => Storage::Foreign(offset, foreign.clone()),
         }
     }
 }
+
+/// Memory of another library, and what keeps it.
+struct Foreign {
+    start: *const u8,
+    _owner: Box<dyn Send + Sync>,
+}
+
+// SAFETY: the memory is only read, and whoever handed it over promised that nobody writes to it.
+unsafe impl Send for Foreign {}
+// SAFETY: as above.
+unsafe impl Sync for Foreign {}
 
 #[derive(Clone, Copy)]
 #[repr(align(8))]
@@ -115,6 +129,16 @@ impl Array {
     /// True if there is no other handle.
     pub(crate) fn is_unique(&self) -> bool {
         Handle::is_sole(&self.0)
+    }
+
+    /// True if nobody else holds the elements, so that they may be written to.
+    pub(crate) fn is_writable(&self) -> bool {
+        let storage = match &self.0.storage {
+            Storage::Inline(..) => true,
+            Storage::Shared(_, buffer) => Handle::is_sole(buffer),
+            Storage::Foreign(..) => false,
+        };
+        storage && self.is_unique()
     }
 
     /// Where the layout lies: handles of one array share it.
@@ -184,6 +208,7 @@ impl Array {
                 start = match &mut *storage {
                     Storage::Inline(_, inline) => inline.0.as_mut_ptr().cast(),
                     Storage::Shared(_, buffer) => buffer.as_ptr().cast_mut(),
+                    Storage::Foreign(..) => unreachable!("the storage is one of the two above"),
                 };
             }
         };
@@ -269,6 +294,7 @@ impl Array {
         let base = match &self.0.storage {
             Storage::Inline(_, inline) => inline.0.as_ptr().cast::<u8>(),
             Storage::Shared(_, buffer) => buffer.as_ptr(),
+            Storage::Foreign(_, foreign) => foreign.start,
         };
         // SAFETY: the offset stays inside the storage for every view with at least one element; `wrapping_add`
         // keeps it defined for empty ones.
@@ -304,6 +330,7 @@ impl Array {
         let base = match &mut inner.storage {
             Storage::Inline(_, inline) => inline.0.as_mut_ptr().cast::<u8>(),
             Storage::Shared(_, buffer) => Handle::get_mut(buffer)?.as_mut_ptr(),
+            Storage::Foreign(..) => return None,
         };
         // SAFETY: as in `as_slice`; the storage has no other owner.
         Some(unsafe { std::slice::from_raw_parts_mut(base.cast::<W>().wrapping_add(offset), inner.len) })

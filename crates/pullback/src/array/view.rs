@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use super::{Array, Inner, copy_of};
+use super::{Array, Foreign, Inner, Storage, copy_of};
 use crate::DType;
+use crate::handle::Handle;
 use crate::shape::{Shape, Strides, contiguous_strides, numel};
 
 /// What a part of an array takes of one dimension: `len` elements from `start` in steps of `step`.
@@ -58,6 +59,23 @@ fn is_row_major(shape: &[usize], strides: &[isize]) -> bool {
 }
 
 impl Array {
+    /// An array over memory of another library, which `owner` keeps, with strides in elements.
+    ///
+    /// # Safety
+    /// Every index of the shape must lead from `start` to an aligned, initialised element of the dtype; nobody may write to
+    /// one until `owner` is dropped.
+    pub(crate) unsafe fn foreign(
+        start: *const u8,
+        shape: Shape,
+        strides: Strides,
+        dtype: DType,
+        owner: Box<dyn Send + Sync>,
+    ) -> Array {
+        let (len, contiguous) = (numel(&shape), is_row_major(&shape, &strides));
+        let storage = Storage::Foreign(0, Handle::new(Foreign { start, _owner: owner }));
+        Inner { shape, strides, len, contiguous, dtype, storage }.share()
+    }
+
     fn with_layout(&self, shape: Shape, strides: Strides, offset: usize) -> Array {
         self.with_dtype(self.0.dtype, shape, strides, offset)
     }

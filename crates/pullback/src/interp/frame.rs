@@ -255,7 +255,7 @@ pub(super) fn allow(id: u64) {
 }
 
 /// True where no derivative can be lost: inside `no_grad`, its level does not differentiate what runs now.
-fn is_constant(tracer: &Tracer) -> bool {
+pub(crate) fn is_constant(tracer: &Tracer) -> bool {
     !matches!(tracer.value, Traced::Batch { .. } | Traced::Capture { .. }) && !mode::records(tracer.level.id)
 }
 

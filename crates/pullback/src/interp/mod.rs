@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-pub(crate) use frame::{Frame, Method, WrittenAs, check_data_access, check_own, running_method};
+pub(crate) use frame::{Frame, Method, WrittenAs, check_data_access, check_own, is_constant, running_method};
 pub(crate) use level::{Level, LevelKind};
 
 use crate::function::{OpRef, Outs};

@@ -144,6 +144,9 @@ macro_rules! arithmetic {
             samples: $samples,
             errors: arithmetic_errors,
             kinks: Vec::new,
+            module: module_path!(),
+            #[cfg(feature = "dynamic")]
+            forms: ::pullback_macros::operation_forms! { method $name(rhs: impl $crate::Operand) -> $crate::Result<$crate::Tensor> [] },
         }),*];
     };
 }

@@ -54,6 +54,9 @@ macro_rules! comparisons {
                 |$x, $y| f64::from(u8::from($holds))),
             errors: || comparison_errors(|a, b| a.$name(b)),
             kinks: Vec::new,
+            module: module_path!(),
+            #[cfg(feature = "dynamic")]
+            forms: ::pullback_macros::operation_forms! { method $name(rhs: impl $crate::Operand) -> $crate::Result<$crate::Tensor> [] },
         }),*];
     };
 }

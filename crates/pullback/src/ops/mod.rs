@@ -9,6 +9,8 @@ mod compare;
 mod complex;
 mod diag;
 mod discrete;
+#[cfg(feature = "dynamic")]
+pub mod dynamic;
 mod extremes;
 pub(crate) mod family;
 #[cfg(feature = "fft")]

@@ -1,4 +1,4 @@
-//! Remainders of division.
+//! Division with a whole quotient, and its remainders.
 
 use super::arith::{binary_samples, mul_owned, with_common_dtype};
 use super::family::{Binary, Operands, Reads, binary};
@@ -58,6 +58,34 @@ ops! { OPS;
     fn remainder(&self, divisor: impl Operand) -> Result<Tensor> = remainder {
         samples: remainder_samples, errors: remainder_errors
     };
+
+    /// The quotient of each element and `divisor`, rounded down. Python's `//`.
+    ///
+    /// With [`remainder`](Tensor::remainder) it makes up the element, `x = d * x.floor_divide(d) + x.remainder(d)`: where a float
+    /// quotient is rounded to the next whole number, that is not taken for it, so `1.0 // 0.1` is 9.
+    ///
+    /// # Shapes
+    /// Both operands broadcast against each other.
+    ///
+    /// # Dtypes
+    /// Floats and integers, promoted by the table of [`DType`]; bools become `i64`. Infinity or NaN for a float divisor of 0.
+    ///
+    /// # Derivative
+    /// None: the result is discrete.
+    ///
+    /// # Errors
+    /// `Shape` if the shapes do not broadcast; `Value` for an integer divisor of 0.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::Tensor;
+    /// assert_eq!(Tensor::from([7, -7]).floor_divide(2)?.to_vec::<i32>()?, [3, -4]);
+    /// assert_eq!(Tensor::from([5.5, -5.5]).floor_divide(2.0)?.to_vec::<f64>()?, [2.0, -3.0]);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    fn floor_divide(&self, divisor: impl Operand) -> Result<Tensor> = floor_divide {
+        samples: floor_divide_samples, errors: floor_divide_errors
+    };
 }
 
 /// Numbers with a remainder.
@@ -66,10 +94,12 @@ trait Divides: Element {
     fn rest(self, divisor: Self) -> Self;
     fn below_zero(self) -> bool;
     fn plus(self, other: Self) -> Self;
+    /// The quotient rounded down; 0 for an integer divisor of 0.
+    fn quotient(self, divisor: Self) -> Self;
 }
 
 macro_rules! divides {
-    ($($t:ty: $rest:expr;)*) => { $(
+    ($($t:ty: $rest:expr, $quotient:expr;)*) => { $(
         impl Divides for $t {
             #[inline(always)]
             fn rest(self, divisor: $t) -> $t { $rest(self, divisor) }
@@ -77,16 +107,38 @@ macro_rules! divides {
             fn below_zero(self) -> bool { self < <$t as Element>::ZERO }
             #[inline(always)]
             fn plus(self, other: $t) -> $t { self + other }
+            #[inline(always)]
+            fn quotient(self, divisor: $t) -> $t { $quotient(self, divisor) }
         }
     )* };
 }
 divides! {
-    u8: |a: u8, b: u8| a.checked_rem(b).unwrap_or(0);
+    u8: |a: u8, b: u8| a.checked_rem(b).unwrap_or(0), |a: u8, b: u8| a.checked_div(b).unwrap_or(0);
     // The one quotient that is out of range leaves nothing.
-    i32: |a: i32, b: i32| a.checked_rem(b).unwrap_or(0);
-    i64: |a: i64, b: i64| a.checked_rem(b).unwrap_or(0);
-    f32: |a: f32, b: f32| a % b;
-    f64: |a: f64, b: f64| a % b;
+    i32: |a: i32, b: i32| a.checked_rem(b).unwrap_or(0), |a: i32, b: i32| match b {
+        0 => 0,
+        // The one quotient that is out of range wraps.
+        _ => a.wrapping_div(b) - i32::from(a.wrapping_rem(b) != 0 && (a < 0) != (b < 0)),
+    };
+    i64: |a: i64, b: i64| a.checked_rem(b).unwrap_or(0), |a: i64, b: i64| match b {
+        0 => 0,
+        // The one quotient that is out of range wraps.
+        _ => a.wrapping_div(b) - i64::from(a.wrapping_rem(b) != 0 && (a < 0) != (b < 0)),
+    };
+    f32: |a: f32, b: f32| a % b, |a: f32, b: f32| {
+        let rest = a % b;
+        let down = rest != 0.0 && (rest < 0.0) != (b < 0.0);
+        // Without the rest the quotient is whole but for rounding.
+        let whole = ((a - rest) / b).round() - if down { 1.0 } else { 0.0 };
+        if b == 0.0 { a / b } else { whole }
+    };
+    f64: |a: f64, b: f64| a % b, |a: f64, b: f64| {
+        let rest = a % b;
+        let down = rest != 0.0 && (rest < 0.0) != (b < 0.0);
+        // Without the rest the quotient is whole but for rounding.
+        let whole = ((a - rest) / b).round() - if down { 1.0 } else { 0.0 };
+        if b == 0.0 { a / b } else { whole }
+    };
 }
 
 /// Applies `K` to numbers of one dtype.
@@ -102,6 +154,10 @@ fn fmod(a: &Tensor, divisor: impl Operand) -> Result<Tensor> {
 
 fn remainder(a: &Tensor, divisor: impl Operand) -> Result<Tensor> {
     divide::<Remainder>(a, divisor)
+}
+
+fn floor_divide(a: &Tensor, divisor: impl Operand) -> Result<Tensor> {
+    divide::<FloorDivide>(a, divisor)
 }
 
 fn check_divisor(op: &str, b: &Array) -> Result<()> {
@@ -163,6 +219,18 @@ impl Binary for Remainder {
     }
 }
 
+struct FloorDivide;
+
+impl Binary for FloorDivide {
+    const NAME: &'static str = "floor_divide";
+    const DIFFERENTIABLE: bool = false;
+    fn kernel(a: &Array, b: &Array, shape: &[usize]) -> Result<Array> {
+        check_divisor("floor_divide", b)?;
+        dispatch!(a.dtype(), "floor_divide", number, T =>
+            Ok(map::zip::<T, T, T>(a, b, shape, #[inline(always)] |a, b| a.quotient(b))))
+    }
+}
+
 fn fmod_samples() -> Vec<Sample> {
     // Away from the multiples, where the quotient jumps.
     let mut all = binary_samples(
@@ -188,6 +256,17 @@ fn remainder_samples() -> Vec<Sample> {
     );
     all.extend(signs(|x, y| x.remainder(y), |x, y| x - y * (x / y).floor()));
     all
+}
+
+fn floor_divide_samples() -> Vec<Sample> {
+    let call = |x: &Tensor, y: &Tensor| x.floor_divide(y);
+    let rounded = Sample::one("rounded", [Tensor::from([1.0, -1.0, 6.0, 0.0]), Tensor::from([0.1, 0.1, 0.1, -0.1])], move |x| {
+        call(&x[0], &x[1])
+    })
+    .reference(|x| vec![Naive { shape: x[0].shape.clone(), data: vec![9.0, -10.0, 59.0, 0.0] }]);
+    let mut all = vec![rounded];
+    all.extend(signs(call, |x, y| (x / y).floor()));
+    all.into_iter().map(Sample::not_differentiable).collect()
 }
 
 /// Samples with every pair of signs, in floats and in integers.
@@ -216,6 +295,10 @@ fn errors_of(call: fn(&Tensor, &Tensor) -> Result<Tensor>) -> Vec<ErrorSample> {
 
 fn fmod_errors() -> Vec<ErrorSample> {
     errors_of(|x, y| x.fmod(y))
+}
+
+fn floor_divide_errors() -> Vec<ErrorSample> {
+    errors_of(|x, y| x.floor_divide(y))
 }
 
 fn remainder_errors() -> Vec<ErrorSample> {

@@ -20,6 +20,11 @@ pub struct OpInfo {
     pub errors: fn() -> Vec<ErrorSample>,
     /// Points where the derivative is a convention.
     pub kinks: fn() -> Vec<Kink>,
+    /// The module of the family.
+    pub module: &'static str,
+    /// The ways to call it from other languages.
+    #[cfg(feature = "dynamic")]
+    pub forms: &'static [super::dynamic::Form],
 }
 
 impl fmt::Debug for OpInfo {
@@ -302,6 +307,14 @@ pub fn sample_tensor(shape: &[usize], lo: f64, hi: f64, seed: u64) -> Tensor {
 /// pub(in crate::ops) static OPS: &[OpInfo] = &[OpInfo { name: "tril", … }];
 /// ```
 /// `free fn` makes a function instead of a method. `errors` and `kinks` may be left out.
+///
+/// A row may say how Python calls it, if not by its own name and parameters, as in
+/// ```text
+/// python: linalg::norm(p as ord = 2.0, dims = [], keepdim), python: sort(dim = -1, descending = false) -> (values, indices)
+/// ```
+/// `x as name` renames a parameter, `= literal` gives it a default, and `*x` takes integers one by one. The tensor itself comes first and
+/// need not be named. With `self`, or `x as self`, in the first place it is a method only, with `self as name` there a function
+/// only.
 macro_rules! ops {
     ($table:ident; $($rows:tt)*) => {
         $crate::ops::table::ops! { @item $($rows)* }
@@ -322,7 +335,8 @@ macro_rules! ops {
     };
     (@table [$($done:tt)*]) => { [$($done)*] };
     (@table [$($done:tt)*] $(#[doc = $doc:literal])* fn $name:ident(&self $(, $arg:ident: $ty:ty)* $(,)?) -> $ret:ty = $f:path
-        { samples: $samples:path $(, errors: $errors:path)? $(, kinks: $kinks:path)? $(,)? }; $($rest:tt)*) => {
+        { samples: $samples:path $(, errors: $errors:path)? $(, kinks: $kinks:path)?
+            $(, python: $($path:ident)::+ ($($form:tt)*) $(-> ($($result:ident),*))?)* $(,)? }; $($rest:tt)*) => {
         $crate::ops::table::ops!(@table [$($done)* $crate::ops::table::OpInfo {
             name: stringify!($name),
             doc: concat!($($doc, "\n"),*),
@@ -330,10 +344,15 @@ macro_rules! ops {
             samples: $samples,
             errors: $crate::ops::table::ops!(@or $($errors)?),
             kinks: $crate::ops::table::ops!(@or $($kinks)?),
+            module: module_path!(),
+            #[cfg(feature = "dynamic")]
+            forms: ::pullback_macros::operation_forms! { method $name($($arg: $ty),*) -> $ret
+                [$($($path)::+ ($($form)*) $(-> ($($result),*))?),*] },
         },] $($rest)*)
     };
     (@table [$($done:tt)*] $(#[doc = $doc:literal])* free fn $name:ident($($arg:ident: $ty:ty),* $(,)?) -> $ret:ty = $f:path
-        { samples: $samples:path $(, errors: $errors:path)? $(, kinks: $kinks:path)? $(,)? }; $($rest:tt)*) => {
+        { samples: $samples:path $(, errors: $errors:path)? $(, kinks: $kinks:path)?
+            $(, python: $($path:ident)::+ ($($form:tt)*) $(-> ($($result:ident),*))?)* $(,)? }; $($rest:tt)*) => {
         $crate::ops::table::ops!(@table [$($done)* $crate::ops::table::OpInfo {
             name: stringify!($name),
             doc: concat!($($doc, "\n"),*),
@@ -341,6 +360,10 @@ macro_rules! ops {
             samples: $samples,
             errors: $crate::ops::table::ops!(@or $($errors)?),
             kinks: $crate::ops::table::ops!(@or $($kinks)?),
+            module: module_path!(),
+            #[cfg(feature = "dynamic")]
+            forms: ::pullback_macros::operation_forms! { free $name($($arg: $ty),*) -> $ret
+                [$($($path)::+ ($($form)*) $(-> ($($result),*))?),*] },
         },] $($rest)*)
     };
     (@or) => { Vec::new };

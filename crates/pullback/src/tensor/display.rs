@@ -4,6 +4,7 @@ use std::fmt::{self, Write as _};
 
 use super::{Repr, Tensor};
 use crate::array::Array;
+use crate::DType;
 use crate::dtype::{Complex64, Element, any_dtype};
 use crate::interp::Traced;
 use crate::interp::level::AMBIENT;
@@ -44,7 +45,7 @@ const MAX_RANK: usize = 32;
 impl fmt::Display for Tensor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut out = String::new();
-        write_tensor(&mut out, self, f.precision().unwrap_or(PRECISION));
+        write_tensor(&mut out, self, &Style { precision: f.precision().unwrap_or(PRECISION), is_python: false });
         f.write_str(&out)
     }
 }
@@ -56,9 +57,34 @@ impl fmt::Debug for Tensor {
     }
 }
 
-fn write_tensor(out: &mut String, t: &Tensor, precision: usize) {
+/// How tensors are written.
+struct Style {
+    /// The number of digits behind the point.
+    precision: usize,
+    /// Whether words are spelled as in Python, and types left out where the elements show them.
+    is_python: bool,
+}
+
+impl Tensor {
+    /// The text of [`Display`](fmt::Display), spelled as in Python: `True`, and `dtype=float64` for a dtype that such elements do
+    /// not have by default.
+    ///
+    /// ```
+    /// use pullback::Tensor;
+    /// assert_eq!(Tensor::from([1.0f32, 2.0]).to_python_string(), "tensor([1.0000, 2.0000])");
+    /// assert_eq!(Tensor::from([1i32, 2]).to_python_string(), "tensor([1, 2], dtype=int32)");
+    /// assert_eq!(Tensor::from([true, false]).to_python_string(), "tensor([ True, False])");
+    /// ```
+    pub fn to_python_string(&self) -> String {
+        let mut out = String::new();
+        write_tensor(&mut out, self, &Style { precision: PRECISION, is_python: true });
+        out
+    }
+}
+
+fn write_tensor(out: &mut String, t: &Tensor, style: &Style) {
     let tracer = match t.repr() {
-        Repr::Array(array) => return write_array(out, array, precision),
+        Repr::Array(array) => return write_array(out, array, style),
         Repr::Tracer(tracer) => tracer,
     };
     let level = &tracer.level;
@@ -73,16 +99,16 @@ fn write_tensor(out: &mut String, t: &Tensor, precision: usize) {
         Traced::Reverse { primal: value, .. }
         | Traced::Linear { primal: value, .. }
         | Traced::Capture { value, .. } => {
-            write_tensor(out, value, precision);
+            write_tensor(out, value, style);
         }
         Traced::Forward { primal, tangent } => {
-            write_tensor(out, primal, precision);
+            write_tensor(out, primal, style);
             out.push_str(", tangent ");
-            write_tensor(out, tangent, precision);
+            write_tensor(out, tangent, style);
         }
         Traced::Batch { value, dim, .. } => {
             put(out, format_args!("dim {dim} of {}, ", value.shape()[*dim as usize]));
-            write_tensor(out, value, precision);
+            write_tensor(out, value, style);
         }
     }
     out.push(')');
@@ -98,7 +124,7 @@ fn column(out: &str) -> usize {
     out.len() - out.rfind('\n').map_or(0, |k| k + 1)
 }
 
-fn write_array(out: &mut String, array: &Array, precision: usize) {
+fn write_array(out: &mut String, array: &Array, style: &Style) {
     out.push_str("tensor(");
     if array.rank() > MAX_RANK {
         out.push_str("...");
@@ -106,12 +132,38 @@ fn write_array(out: &mut String, array: &Array, precision: usize) {
         out.push_str("[]");
     } else {
         let shown = shown(array.shape());
-        let items = any_dtype!(array.dtype(), T => format_items(&read::<T>(array, &shown), precision));
+        let items = any_dtype!(array.dtype(), T => format_items(&read::<T>(array, &shown), style));
         let width = items.iter().map(String::len).max().unwrap_or(0);
         let indent = column(out);
         Writer { out, items: items.into_iter(), width, indent }.write(&shown, 0);
     }
-    put(out, format_args!(", {})", array.ty()));
+    if style.is_python {
+        write_python_type(out, array);
+    } else {
+        put(out, format_args!(", {})", array.ty()));
+    }
+}
+
+/// What the elements do not show: a dtype that such elements do not have by default, and the shape where some are left out.
+fn write_python_type(out: &mut String, array: &Array) {
+    let dtype = array.dtype();
+    if !matches!(dtype, DType::F32 | DType::I64 | DType::Bool | DType::C64) {
+        let bits = 8 * dtype.size();
+        match dtype {
+            DType::U8 => put(out, format_args!(", dtype=uint{bits}")),
+            DType::BF16 => put(out, format_args!(", dtype=bfloat{bits}")),
+            _ if dtype.is_int() => put(out, format_args!(", dtype=int{bits}")),
+            _ if dtype.is_float() => put(out, format_args!(", dtype=float{bits}")),
+            _ => put(out, format_args!(", dtype=complex{bits}")),
+        }
+    }
+    let is_all = array.rank() <= MAX_RANK && shown(array.shape()).iter().all(Shown::is_all);
+    if !is_all || (array.numel() == 0 && array.shape() != [0]) {
+        let sizes: Vec<String> = array.shape().iter().map(usize::to_string).collect();
+        let comma = if sizes.len() == 1 { "," } else { "" };
+        put(out, format_args!(", shape=({}{comma})", sizes.join(", ")));
+    }
+    out.push(')');
 }
 
 /// What is shown of a dimension: all of it, or items at its ends.
@@ -166,7 +218,11 @@ fn read<T: Element>(array: &Array, shown: &[Shown]) -> Vec<T> {
 }
 
 /// The elements in one common format.
-fn format_items<T: Element>(items: &[T], precision: usize) -> Vec<String> {
+fn format_items<T: Element>(items: &[T], style: &Style) -> Vec<String> {
+    let precision = style.precision;
+    if T::DTYPE == DType::Bool && style.is_python {
+        return items.iter().map(|x| if *x == T::ZERO { "False".into() } else { "True".into() }).collect();
+    }
     if !T::DTYPE.is_differentiable() {
         return items.iter().map(|x| x.to_string()).collect();
     }

@@ -4,6 +4,7 @@ mod create;
 mod display;
 mod index;
 mod inplace;
+mod memory;
 mod operators;
 mod read;
 
@@ -19,6 +20,7 @@ use crate::shape::TensorType;
 pub(crate) use create::checked_numel;
 pub use index::{Ellipsis, IndexBound, IndexItem, Indices, NewAxis, s};
 pub(crate) use index::{IndexItems, Part, position, python_range};
+pub use memory::Memory;
 pub use operators::Operand;
 #[cfg(any(feature = "faer", feature = "nalgebra"))]
 pub(crate) use read::elements;

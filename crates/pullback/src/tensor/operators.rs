@@ -7,7 +7,8 @@ use crate::dtype::Scalar;
 use crate::ops::arith;
 use crate::{Complex32, Complex64, DType, Result, bf16, f16};
 
-/// What a binary operation accepts on its right: `&Tensor`, `Tensor`, or a Rust number.
+/// What a binary operation accepts on its right: `&Tensor`, `Tensor`, or a number, also one whose kind is known at run time
+/// only, as a [`Scalar`].
 ///
 /// Operators accept the same on their right, and `f64`, `i64`, `Complex64` and literals on their left: `&x * 2`, `1.0 - &x`. They
 /// reuse the memory of owned operands that nobody else holds.
@@ -100,7 +101,7 @@ macro_rules! number_operand {
         }
     )* };
 }
-number_operand!(bool, u8, i32, i64, u32, usize, isize, f16, bf16, f32, f64, Complex32, Complex64);
+number_operand!(bool, u8, i32, i64, u32, usize, isize, f16, bf16, f32, f64, Complex32, Complex64, Scalar);
 
 /// Panics with the message of the error, at the caller's line: what operators do, because they cannot return it.
 #[inline]

@@ -195,6 +195,9 @@ macro_rules! smooth {
             samples: || $crate::ops::unary::samples::<$op>($crate::Tensor::$name),
             errors: Vec::new,
             kinks: || $crate::ops::unary::kinks::<$op>($crate::Tensor::$name),
+            module: module_path!(),
+            #[cfg(feature = "dynamic")]
+            forms: ::pullback_macros::operation_forms! { method $name() -> $crate::Result<$crate::Tensor> [] },
         }),*];
     };
 }
@@ -224,6 +227,9 @@ macro_rules! by_dtype {
             samples: || $crate::ops::unary::samples_with_integers::<$op>($crate::Tensor::$name),
             errors: Vec::new,
             kinks: || $crate::ops::unary::kinks::<$op>($crate::Tensor::$name),
+            module: module_path!(),
+            #[cfg(feature = "dynamic")]
+            forms: ::pullback_macros::operation_forms! { method $name() -> $crate::Result<$crate::Tensor> [] },
         }),*];
     };
 }

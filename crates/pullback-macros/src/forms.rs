@@ -1,0 +1,355 @@
+//! The forms of an operation: ways to call it with arguments whose types are known at run time.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{format_ident, quote};
+use syn::ext::IdentExt;
+use syn::parse::{Parse, ParseStream};
+use syn::punctuated::Punctuated;
+use syn::{
+    Error, GenericArgument, Ident, Lit, PathArguments, ReturnType, Token, Type, TypeParamBound, bracketed,
+    parenthesized,
+};
+
+/// A row of the table: what kind of function it declares, and the forms that it names.
+///
+/// `method sum_dims(dims: &[isize], keepdim: bool) -> Result<Tensor> [sum(dims = [], keepdim)]`
+struct Row {
+    is_method: bool,
+    name: Ident,
+    parameters: Vec<(Ident, Type)>,
+    result: Type,
+    forms: Vec<Written>,
+}
+
+/// A form as it is written: `linalg::norm(p as ord = 2.0, *dims) -> (values, indices)`.
+struct Written {
+    path: Vec<String>,
+    parameters: Vec<WrittenParameter>,
+    results: Vec<String>,
+}
+
+struct WrittenParameter {
+    is_variadic: bool,
+    name: Ident,
+    other_name: Option<Ident>,
+    default: Option<TokenStream>,
+}
+
+fn ident(input: ParseStream) -> Result<Ident, Error> {
+    input.call(Ident::parse_any)
+}
+
+impl Parse for Row {
+    fn parse(input: ParseStream) -> Result<Row, Error> {
+        let is_method = ident(input)? == "method";
+        let name = ident(input)?;
+        let inner;
+        parenthesized!(inner in input);
+        let one = |input: ParseStream| {
+            let name = ident(input)?;
+            input.parse::<Token![:]>()?;
+            Ok((name, input.parse()?))
+        };
+        let parameters = Punctuated::<(Ident, Type), Token![,]>::parse_terminated_with(&inner, one)?;
+        let ReturnType::Type(_, result) = input.parse()? else { return Err(input.error("expected a type")) };
+        let inner;
+        bracketed!(inner in input);
+        let forms = Punctuated::<Written, Token![,]>::parse_terminated(&inner)?;
+        let parameters = parameters.into_iter().collect();
+        Ok(Row { is_method, name, parameters, result: *result, forms: forms.into_iter().collect() })
+    }
+}
+
+impl Parse for Written {
+    fn parse(input: ParseStream) -> Result<Written, Error> {
+        let mut path = vec![ident(input)?.unraw().to_string()];
+        while input.parse::<Option<Token![::]>>()?.is_some() {
+            path.push(ident(input)?.unraw().to_string());
+        }
+        let inner;
+        parenthesized!(inner in input);
+        let parameters = Punctuated::<WrittenParameter, Token![,]>::parse_terminated(&inner)?;
+        let mut results = vec![];
+        if input.parse::<Option<Token![->]>>()?.is_some() {
+            let inner;
+            parenthesized!(inner in input);
+            let names = Punctuated::<Ident, Token![,]>::parse_terminated_with(&inner, ident)?;
+            results = names.iter().map(Ident::to_string).collect();
+        }
+        Ok(Written { path, parameters: parameters.into_iter().collect(), results })
+    }
+}
+
+impl Parse for WrittenParameter {
+    fn parse(input: ParseStream) -> Result<WrittenParameter, Error> {
+        let is_variadic = input.parse::<Option<Token![*]>>()?.is_some();
+        let name = ident(input)?;
+        let other_name = match input.parse::<Option<Token![as]>>()? {
+            Some(_) => Some(ident(input)?),
+            None => None,
+        };
+        let default = match input.parse::<Option<Token![=]>>()? {
+            Some(_) => Some(literal(input)?),
+            None => None,
+        };
+        Ok(WrittenParameter { is_variadic, name, other_name, default })
+    }
+}
+
+/// A default as a `Literal`.
+fn literal(input: ParseStream) -> Result<TokenStream, Error> {
+    if input.peek(syn::token::Bracket) {
+        let inner;
+        bracketed!(inner in input);
+        let all: TokenStream = inner.parse()?;
+        return Ok(quote!(Literal::Ints(&[#all])));
+    }
+    if input.parse::<Option<Token![Self]>>()?.is_some() {
+        return Err(input.error("expected a literal"));
+    }
+    let minus = input.parse::<Option<Token![-]>>()?;
+    Ok(match input.parse()? {
+        Lit::Str(s) => quote!(Literal::Name(#s)),
+        Lit::Int(n) => quote!(Literal::Int(#minus #n)),
+        Lit::Float(x) => quote!(Literal::Float(#minus #x)),
+        Lit::Bool(b) => quote!(Literal::Bool(#b)),
+        other => return Err(Error::new(other.span(), "expected a literal")),
+    })
+}
+
+/// A parameter type without the groups that macros put around it.
+fn ungroup(ty: &Type) -> &Type {
+    match ty {
+        Type::Group(group) => ungroup(&group.elem),
+        Type::Paren(paren) => ungroup(&paren.elem),
+        ty => ty,
+    }
+}
+
+/// The name and the only argument of a type like `Option<T>`.
+fn generic(path: &syn::Path) -> Option<(String, Option<&Type>)> {
+    let last = path.segments.last()?;
+    let argument = match &last.arguments {
+        PathArguments::AngleBracketed(all) => match all.args.first() {
+            Some(GenericArgument::Type(ty)) => Some(ungroup(ty)),
+            _ => None,
+        },
+        _ => None,
+    };
+    Some((last.ident.to_string(), argument))
+}
+
+/// The type that an argument is converted to, and how a variable `v` of that type is passed on.
+fn conversion(ty: &Type, v: &Ident) -> Result<(TokenStream, TokenStream), Error> {
+    let ty = ungroup(ty);
+    let unknown = || Error::new_spanned(ty, "operations called by name know no such type of parameters");
+    let several = quote!(::smallvec::SmallVec);
+    Ok(match ty {
+        Type::Reference(reference) => match ungroup(&reference.elem) {
+            Type::Slice(slice) => match ungroup(&slice.elem) {
+                Type::Reference(_) => {
+                    (quote!(Vec<Tensor>), quote!(&#v.iter().collect::<#several<[&Tensor; 8]>>()))
+                }
+                element => (quote!(#several<[#element; 4]>), quote!(&#v)),
+            },
+            Type::Path(path) if path.path.is_ident("str") => (quote!(String), quote!(&#v)),
+            other => (quote!(#other), quote!(&#v)),
+        },
+        Type::ImplTrait(all) => {
+            let Some(TypeParamBound::Trait(bound)) = all.bounds.first() else { return Err(unknown()) };
+            match generic(&bound.path) {
+                Some((name, _)) if name == "Operand" => (quote!(AnyOperand), quote!(#v)),
+                Some((name, Some(target))) if name == "Into" => (quote!(#target), quote!(#v)),
+                _ => return Err(unknown()),
+            }
+        }
+        Type::Path(path) => match generic(&path.path) {
+            Some((name, Some(Type::Reference(reference)))) if name == "Option" => match ungroup(&reference.elem) {
+                Type::Slice(slice) => {
+                    let element = &slice.elem;
+                    (quote!(Option<#several<[#element; 4]>>), quote!(#v.as_deref()))
+                }
+                other => (quote!(Option<#other>), quote!(#v.as_ref())),
+            },
+            _ => (quote!(#path), quote!(#v)),
+        },
+        Type::Array(_) => (quote!(#ty), quote!(#v)),
+        _ => return Err(unknown()),
+    })
+}
+
+/// What a form returns: `Result<Tensor>`, a tuple or a list.
+fn results(row: &Row, names: &[String]) -> Result<TokenStream, Error> {
+    let unknown = || Error::new_spanned(&row.result, "operations called by name return no such type");
+    let Type::Path(path) = ungroup(&row.result) else { return Err(unknown()) };
+    Ok(match generic(&path.path) {
+        Some((_, Some(Type::Tuple(tuple)))) => {
+            let n = tuple.elems.len();
+            if !names.is_empty() && names.len() != n {
+                return Err(Error::new(row.name.span(), format!("expected {n} names of results")));
+            }
+            quote!(Results::Several(#n, &[#(#names),*]))
+        }
+        Some((_, Some(Type::Path(path)))) => match generic(&path.path) {
+            Some((name, None)) if name == "Tensor" => quote!(Results::One),
+            Some((name, Some(_))) if name == "Vec" => quote!(Results::List),
+            _ => return Err(unknown()),
+        },
+        _ => return Err(unknown()),
+    })
+}
+
+/// Where a parameter of a form comes from.
+struct Bound<'a> {
+    name: String,
+    written: &'a WrittenParameter,
+    /// The type; that of the tensor whose method it is, if none is given.
+    ty: Option<&'a Type>,
+}
+
+impl Row {
+    /// The form that a row has which names none: its own name and parameters.
+    fn plain(&self) -> Written {
+        // Rust has no overloading: what differs in its parameters has a longer name there.
+        let name = self.name.unraw().to_string();
+        let name = ["_dims", "_dim", "_with", "_"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
+        let parameter = |(parameter, _): &(Ident, Type)| WrittenParameter {
+            is_variadic: false,
+            name: parameter.clone(),
+            other_name: None,
+            // No dims are all of them.
+            default: (self.name.to_string().ends_with("_dims") && parameter == "dims").then(|| quote!(Literal::Ints(&[]))),
+        };
+        Written {
+            path: vec![name.to_owned()],
+            parameters: self.parameters.iter().map(parameter).collect(),
+            results: vec![],
+        }
+    }
+
+    /// The name that a parameter has in the forms unless they give it one.
+    fn usual_name(rust: &Ident) -> String {
+        match rust.unraw().to_string().as_str() {
+            "rhs" => "other".to_owned(),
+            "dims" => "dim".to_owned(),
+            name => name.trim_start_matches('_').to_owned(),
+        }
+    }
+
+    fn form(&self, form: &Written) -> Result<TokenStream, Error> {
+        let mut receiver = None;
+        let mut bound: Vec<Bound> = vec![];
+        let me = Ident::new("self", Span::call_site());
+        let implied =
+            WrittenParameter { is_variadic: false, name: me.clone(), other_name: None, default: None };
+        let (mut is_function, mut is_method) = (true, self.is_method);
+        for (k, written) in form.parameters.iter().enumerate() {
+            let of_self = written.name == "self";
+            let ty = match self.parameters.iter().find(|p| p.0 == written.name) {
+                Some((_, ty)) => Some(ty),
+                None if of_self && self.is_method => None,
+                None => return Err(Error::new(written.name.span(), "the operation has no such parameter")),
+            };
+            let mut name = written.other_name.as_ref().map_or_else(
+                || Row::usual_name(&written.name),
+                |name| name.unraw().to_string(),
+            );
+            if k == 0 && name == "self" {
+                (is_function, is_method) = (false, true);
+                name = "input".to_owned();
+            } else if of_self && k == 0 {
+                is_method = false;
+            }
+            receiver = receiver.or(of_self.then_some(k));
+            bound.push(Bound { name, written, ty });
+        }
+        if self.is_method && receiver.is_none() {
+            bound.insert(0, Bound { name: "input".to_owned(), written: &implied, ty: None });
+            receiver = Some(0);
+        }
+        if form.path.len() > 1 {
+            is_method = false;
+        }
+
+        let variables: Vec<Ident> = (0..bound.len()).map(|k| format_ident!("argument_{k}")).collect();
+        let mut describe = vec![];
+        let mut take = vec![];
+        let mut passed = vec![None; self.parameters.len()];
+        for (b, v) in bound.iter().zip(&variables) {
+            let name = &b.name;
+            let (ty, pass) = match b.ty {
+                None => (quote!(Tensor), quote!(&#v)),
+                Some(ty) => conversion(ty, v)?,
+            };
+            let default = match &b.written.default {
+                Some(literal) => quote!(Some(#literal)),
+                // A dimension that is kept is the exception everywhere.
+                None if name == "keepdim" => quote!(Some(Literal::Bool(false))),
+                None => quote!(None),
+            };
+            describe.push(quote!(<#ty as Argument>::describe(&mut all, #name, #default);));
+            if b.written.is_variadic {
+                describe.push(quote!(if let Some(last) = all.last_mut() { last.is_variadic = true; }));
+            }
+            take.push(quote!(let #v = <#ty as Argument>::take(arguments, #name, #default)?;));
+            if let Some(k) = self.parameters.iter().position(|p| b.ty.is_some() && p.0 == b.written.name) {
+                passed[k] = Some(pass);
+            }
+        }
+        if let Some(k) = passed.iter().position(Option::is_none) {
+            let name = &self.parameters[k].0;
+            return Err(Error::new(name.span(), format!("the form `{}` does not name `{name}`", form.path.join("."))));
+        }
+        let name = &self.name;
+        let call = match receiver.map(|k| &variables[k]) {
+            Some(me) => quote!(Tensor::#name(&#me, #(#passed),*)),
+            None => quote!(#name(#(#passed),*)),
+        };
+        let (last, namespace) = form.path.split_last().expect("a path has a part");
+        let namespace = namespace.join(".");
+        let results = results(self, &form.results)?;
+        Ok(quote!(Form {
+            name: #last,
+            namespace: #namespace,
+            is_function: #is_function,
+            is_method: #is_method,
+            parameters: || {
+                let mut all = Vec::new();
+                #(#describe)*
+                all
+            },
+            results: #results,
+            call: |arguments| {
+                #(#take)*
+                Ok(Outcome::from(#call?))
+            },
+        }))
+    }
+}
+
+pub fn expand(input: TokenStream) -> Result<TokenStream, Error> {
+    let mut row: Row = syn::parse2(input)?;
+    // What an index is, is a matter of each language.
+    let of_indices = |(_, ty): &(Ident, Type)| match ungroup(ty) {
+        Type::ImplTrait(all) => match all.bounds.first() {
+            Some(TypeParamBound::Trait(bound)) => bound.path.segments.last().is_some_and(|s| s.ident == "Indices"),
+            _ => false,
+        },
+        _ => false,
+    };
+    if row.parameters.iter().any(of_indices) {
+        return Ok(quote!(&[]));
+    }
+    if row.forms.is_empty() {
+        row.forms.push(row.plain());
+    }
+    let forms = row.forms.iter().map(|form| row.form(form)).collect::<Result<Vec<_>, _>>()?;
+    Ok(quote!({
+        #[allow(unused_imports)]
+        use crate::{
+            Tensor,
+            ops::dynamic::{AnyOperand, Argument, Form, Literal, Outcome, Results},
+        };
+        &[#(#forms),*]
+    }))
+}

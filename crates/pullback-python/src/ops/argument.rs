@@ -1,0 +1,242 @@
+//! Python objects as arguments of the kind that a parameter takes.
+
+use pullback::dynamic::{Kind, Parameter, Value};
+use pullback::{Complex, Scalar};
+use pyo3::Borrowed;
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyList, PyString, PyTuple};
+use smallvec::SmallVec;
+
+use super::{Overload, signature};
+use crate::dtype::DTypeArg;
+use crate::tensor::PyTensor;
+
+/// Why an overload does not take the arguments.
+pub enum Refused {
+    /// No argument for a parameter without default.
+    Missing(usize),
+    /// This many by position.
+    TooMany(usize),
+    /// A parameter has a value by position and by name, or two by name.
+    Twice(usize),
+    /// A name that no parameter has.
+    Unexpected(String),
+    /// An object that the parameter does not take, of this type.
+    Type(usize, String),
+    /// A text that is none of the choices.
+    Choice(usize, String),
+    /// An exception of the object's own code.
+    Raised(PyErr),
+}
+
+impl Refused {
+    /// The exception.
+    #[cold]
+    pub fn raise(self, _py: Python<'_>, overload: &Overload) -> PyErr {
+        let name = overload.form.name;
+        let parameter = |k: usize| &overload.parameters[k].of;
+        match self {
+            Refused::Missing(k) => {
+                PyTypeError::new_err(format!("{name}() missing required argument '{}' (pos {})", parameter(k).name, k + 1))
+            }
+            Refused::TooMany(given) => {
+                let (most, form) = (overload.parameters.len(), signature::of_overload(overload, 0));
+                PyTypeError::new_err(format!("{form} takes at most {most} arguments, with the tensor itself; {given} were given"))
+            }
+            Refused::Twice(k) => {
+                PyTypeError::new_err(format!("{name}() got multiple values for argument '{}'", parameter(k).name))
+            }
+            Refused::Unexpected(keyword) => PyTypeError::new_err(format!(
+                "{name}() got an unexpected keyword argument '{keyword}'; it is {}",
+                signature::of_overload(overload, 0)
+            )),
+            Refused::Type(k, found) => {
+                let p = parameter(k);
+                let help = match p.kind {
+                    Kind::Tensor | Kind::Tensors | Kind::Operand if found != "Tensor" && found != "NoneType" => {
+                        "; help: make tensors with `pullback.tensor`"
+                    }
+                    _ => "",
+                };
+                PyTypeError::new_err(format!(
+                    "{name}(): argument '{}' must be {}, not {found}{help}",
+                    p.name,
+                    signature::in_words(p)
+                ))
+            }
+            Refused::Choice(k, found) => {
+                let p = parameter(k);
+                PyValueError::new_err(format!(
+                    "{name}(): argument '{}' must be {}, got {found:?}",
+                    p.name,
+                    signature::in_words(p)
+                ))
+            }
+            Refused::Raised(raised) => raised,
+        }
+    }
+}
+
+/// The name of an object's type.
+pub fn type_name(object: Borrowed<'_, '_, PyAny>) -> String {
+    object.get_type().name().map_or_else(|_| "object".to_owned(), |name| name.to_string())
+}
+
+#[cold]
+fn wrong(object: Borrowed<'_, '_, PyAny>, k: usize) -> Refused {
+    Refused::Type(k, type_name(object))
+}
+
+/// Whether an object is an integer, of Python or NumPy.
+pub fn is_int(object: Borrowed<'_, '_, PyAny>) -> bool {
+    let is_number = object.is_instance_of::<PyInt>() && !object.is_instance_of::<PyBool>();
+    is_number || (!object.is_instance_of::<PyBool>() && is_scalar(object, "__index__"))
+}
+
+/// Whether an object is a number that is none of Python's: NumPy's have no length and the method, tensors are something else.
+fn is_scalar(object: Borrowed<'_, '_, PyAny>, method: &str) -> bool {
+    !object.is_instance_of::<PyString>()
+        && object.hasattr(method).unwrap_or(false)
+        && (object.is_instance_of::<PyTensor>() || !object.get_type().hasattr("__len__").unwrap_or(true))
+}
+
+#[inline]
+fn int(object: Borrowed<'_, '_, PyAny>, k: usize) -> Result<i64, Refused> {
+    if !is_int(object) {
+        return Err(wrong(object, k));
+    }
+    object.extract::<i64>().map_err(|raised| match raised.is_instance_of::<PyOverflowError>(object.py()) {
+        true => Refused::Raised(PyOverflowError::new_err("an integer does not fit into 64 bits")),
+        false => Refused::Raised(raised),
+    })
+}
+
+/// Integers of a parameter.
+pub fn ints<'a, 'py: 'a>(
+    all: impl Iterator<Item = Borrowed<'a, 'py, PyAny>>,
+    k: usize,
+) -> Result<Value, Refused> {
+    Ok(Value::Ints(all.map(|object| int(object, k)).collect::<Result<_, _>>()?))
+}
+
+#[inline]
+fn float(object: Borrowed<'_, '_, PyAny>, k: usize) -> Result<f64, Refused> {
+    if let Ok(x) = object.cast::<PyFloat>() {
+        return Ok(x.value());
+    }
+    let is_number = object.is_instance_of::<PyInt>() && !object.is_instance_of::<PyBool>();
+    if is_number || (!object.is_instance_of::<PyBool>() && is_scalar(object, "__float__")) {
+        return object.extract().map_err(Refused::Raised);
+    }
+    Err(wrong(object, k))
+}
+
+/// A number in the place of a tensor.
+fn number(object: Borrowed<'_, '_, PyAny>, k: usize) -> Result<Scalar, Refused> {
+    if let Ok(x) = object.cast::<PyFloat>() {
+        return Ok(Scalar::Float(x.value()));
+    }
+    if let Ok(b) = object.cast::<PyBool>() {
+        return Ok(Scalar::Bool(b.is_true()));
+    }
+    if object.is_instance_of::<PyInt>() {
+        return Ok(Scalar::Int(int(object, k)?));
+    }
+    if let Ok(z) = object.cast::<PyComplex>() {
+        return Ok(Scalar::Complex(Complex::new(z.real(), z.imag())));
+    }
+    // NumPy's numbers say what they are as Python's.
+    let is_number = object.hasattr("dtype").unwrap_or(false) && !object.get_type().hasattr("__len__").unwrap_or(true);
+    if is_number && let Ok(item) = object.call_method0("item") && !item.is(object) {
+        return number(item.as_borrowed(), k);
+    }
+    Err(wrong(object, k))
+}
+
+/// The elements of a list, a tuple or another sequence that is no text.
+fn elements<'py, T>(
+    object: Borrowed<'_, 'py, PyAny>,
+    k: usize,
+    mut each: impl FnMut(Borrowed<'_, 'py, PyAny>) -> Result<T, Refused>,
+) -> Result<Vec<T>, Refused> {
+    if let Ok(tuple) = object.cast::<PyTuple>() {
+        return tuple.iter().map(|x| each(x.as_borrowed())).collect();
+    }
+    if let Ok(list) = object.cast::<PyList>() {
+        return list.iter().map(|x| each(x.as_borrowed())).collect();
+    }
+    if object.is_instance_of::<PyString>() || object.is_instance_of::<PyTensor>() {
+        return Err(wrong(object, k));
+    }
+    let Ok(all) = object.try_iter() else { return Err(wrong(object, k)) };
+    all.map(|x| each(x.map_err(Refused::Raised)?.as_borrowed())).collect()
+}
+
+fn int_list(object: Borrowed<'_, '_, PyAny>, k: usize) -> Result<Value, Refused> {
+    if is_int(object) {
+        return ints(std::iter::once(object), k);
+    }
+    Ok(Value::Ints(SmallVec::from_vec(elements(object, k, |x| int(x, k))?)))
+}
+
+fn choice(object: Borrowed<'_, '_, PyAny>, k: usize, names: &[&str]) -> Option<Result<Value, Refused>> {
+    let text = object.cast::<PyString>().ok()?;
+    let text = match text.to_cow() {
+        Ok(text) => text,
+        Err(raised) => return Some(Err(Refused::Raised(raised))),
+    };
+    match names.iter().position(|name| *name == text) {
+        Some(place) => Some(Ok(Value::Choice(place))),
+        None => Some(Err(Refused::Choice(k, text.into_owned()))),
+    }
+}
+
+/// The value of an argument for parameter `k`.
+#[inline]
+pub fn convert(parameter: &Parameter, object: Borrowed<'_, '_, PyAny>, k: usize) -> Result<Value, Refused> {
+    if object.is_none() {
+        return if parameter.or_none { Ok(Value::None) } else { Err(wrong(object, k)) };
+    }
+    match parameter.kind {
+        Kind::Tensor => match object.cast::<PyTensor>() {
+            Ok(t) => Ok(Value::Tensor(t.get().get())),
+            Err(_) => Err(wrong(object, k)),
+        },
+        Kind::Operand => match object.cast::<PyTensor>() {
+            Ok(t) => Ok(Value::Tensor(t.get().get())),
+            Err(_) => number(object, k).map(Value::Number),
+        },
+        Kind::Tensors => {
+            let one = |x: Borrowed<'_, '_, PyAny>| match x.cast::<PyTensor>() {
+                Ok(t) => Ok(t.get().get()),
+                Err(_) => Err(wrong(x, k)),
+            };
+            Ok(Value::Tensors(elements(object, k, one)?))
+        }
+        Kind::Int => int(object, k).map(Value::Int),
+        Kind::Ints => int_list(object, k),
+        Kind::Float => float(object, k).map(Value::Float),
+        Kind::Floats => match float(object, k) {
+            Ok(x) => Ok(Value::Floats(SmallVec::from_slice(&[x]))),
+            Err(_) => Ok(Value::Floats(SmallVec::from_vec(elements(object, k, |x| float(x, k))?))),
+        },
+        Kind::Bool => match object.cast::<PyBool>() {
+            Ok(b) => Ok(Value::Bool(b.is_true())),
+            Err(_) if type_name(object).starts_with("bool") => object.is_truthy().map(Value::Bool).map_err(Refused::Raised),
+            Err(_) => Err(wrong(object, k)),
+        },
+        Kind::Text => match object.extract::<String>() {
+            Ok(text) => Ok(Value::Text(text)),
+            Err(_) => Err(wrong(object, k)),
+        },
+        Kind::DType => match object.extract::<DTypeArg>() {
+            Ok(dtype) => Ok(Value::DType(dtype.0)),
+            Err(_) => Err(wrong(object, k)),
+        },
+        Kind::Choice(names) => choice(object, k, names).unwrap_or_else(|| Err(wrong(object, k))),
+        Kind::IntsOr(names) => choice(object, k, names).unwrap_or_else(|| int_list(object, k)),
+        Kind::FloatOr(names) => choice(object, k, names).unwrap_or_else(|| float(object, k).map(Value::Float)),
+        _ => Err(wrong(object, k)),
+    }
+}

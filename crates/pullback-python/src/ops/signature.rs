@@ -1,0 +1,118 @@
+//! Signatures as texts: for `inspect.signature`, messages and stubs.
+
+use pullback::dynamic::{Kind, Literal, Parameter, Results};
+
+use super::{Operation, Overload};
+
+/// A default as Python writes it.
+pub fn literal(value: &Literal) -> String {
+    match value {
+        Literal::Bool(true) => "True".to_owned(),
+        Literal::Bool(false) => "False".to_owned(),
+        Literal::Int(i) => i.to_string(),
+        Literal::Float(x) => format!("{x:?}"),
+        Literal::Name(name) => format!("'{name}'"),
+        Literal::Ints([one]) => format!("({one},)"),
+        Literal::Ints(all) => format!("({})", all.iter().map(i64::to_string).collect::<Vec<_>>().join(", ")),
+        _ => "None".to_owned(),
+    }
+}
+
+fn parameter(p: &Parameter) -> String {
+    match p.default {
+        _ if p.is_variadic => format!("*{}", p.name),
+        Some(default) => format!("{}={}", p.name, literal(&default)),
+        None => p.name.to_owned(),
+    }
+}
+
+/// `sum(dim=(), keepdim=False)`, without the first parameters.
+pub fn of_overload(overload: &Overload, skipped: usize) -> String {
+    let parameters: Vec<String> = overload.parameters[skipped..].iter().map(|p| parameter(&p.of)).collect();
+    format!("{}({})", overload.form.name, parameters.join(", "))
+}
+
+/// The overload that takes all that the others take, if there is one.
+pub fn most_general(operation: &Operation) -> Option<&Overload> {
+    let longest = operation.overloads.iter().max_by_key(|o| o.parameters.len())?;
+    let takes = |other: &Overload| {
+        let mut rest = other.parameters.iter().map(|p| &p.of).peekable();
+        let optional = longest.parameters.iter().all(|p| match rest.next_if(|o| o.name == p.of.name && o.kind == p.of.kind) {
+            Some(_) => true,
+            None => p.of.default.is_some(),
+        });
+        optional && rest.peek().is_none() && result(other) == result(longest)
+    };
+    operation.overloads.iter().all(takes).then_some(longest)
+}
+
+/// The first line of the documentation, from which Python makes the signature.
+pub fn text(operation: &Operation) -> String {
+    let skipped = usize::from(operation.is_method);
+    let mut parameters: Vec<String> = Vec::new();
+    if operation.is_method {
+        parameters.push("$self".to_owned());
+        parameters.push("/".to_owned());
+    }
+    match most_general(operation) {
+        Some(overload) => parameters.extend(overload.parameters[skipped..].iter().map(|p| parameter(&p.of))),
+        None => parameters.extend(["*args".to_owned(), "**kwargs".to_owned()]),
+    }
+    format!("{}({})", operation.name, parameters.join(", "))
+}
+
+fn choices(names: &[&str]) -> String {
+    names.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ")
+}
+
+/// What a parameter takes, in a message.
+pub fn in_words(p: &Parameter) -> String {
+    let words = match p.kind {
+        Kind::Tensor => "Tensor".to_owned(),
+        Kind::Operand => "Tensor or number".to_owned(),
+        Kind::Tensors => "a sequence of tensors".to_owned(),
+        Kind::Int => "int".to_owned(),
+        Kind::Ints => "int or a sequence of ints".to_owned(),
+        Kind::Float => "float".to_owned(),
+        Kind::Floats => "float or a sequence of floats".to_owned(),
+        Kind::Bool => "bool".to_owned(),
+        Kind::Text => "str".to_owned(),
+        Kind::DType => "a dtype".to_owned(),
+        Kind::Choice(names) => format!("one of {}", choices(names)),
+        Kind::IntsOr(names) => format!("int, a sequence of ints, or one of {}", choices(names)),
+        Kind::FloatOr(names) => format!("float, or one of {}", choices(names)),
+        _ => "something else".to_owned(),
+    };
+    if p.or_none { format!("{words} or None") } else { words }
+}
+
+/// The type of a parameter in stubs.
+pub fn type_of(p: &Parameter) -> String {
+    let ty = match p.kind {
+        Kind::Tensor => "Tensor".to_owned(),
+        Kind::Operand => "Tensor | Number".to_owned(),
+        Kind::Tensors => "Iterable[Tensor]".to_owned(),
+        Kind::Int => "SupportsIndex".to_owned(),
+        Kind::Ints => "SupportsIndex | Iterable[SupportsIndex]".to_owned(),
+        Kind::Float => "SupportsFloat".to_owned(),
+        Kind::Floats => "SupportsFloat | Iterable[SupportsFloat]".to_owned(),
+        Kind::Bool => "bool".to_owned(),
+        Kind::Text => "str".to_owned(),
+        Kind::DType => "DTypeLike".to_owned(),
+        Kind::Choice(names) => format!("Literal[{}]", choices(names)),
+        Kind::IntsOr(names) => format!("SupportsIndex | Iterable[SupportsIndex] | Literal[{}]", choices(names)),
+        Kind::FloatOr(names) => format!("SupportsFloat | Literal[{}]", choices(names)),
+        _ => "object".to_owned(),
+    };
+    if p.or_none { format!("{ty} | None") } else { ty }
+}
+
+/// The type of what an overload returns, in stubs.
+pub fn result(overload: &Overload) -> String {
+    match overload.form.results {
+        Results::One => "Tensor".to_owned(),
+        Results::Several(_, [_, ..]) => format!("return_types.{}", overload.form.name),
+        Results::Several(n, []) => format!("tuple[{}]", vec!["Tensor"; n].join(", ")),
+        _ => "tuple[Tensor, ...]".to_owned(),
+    }
+}

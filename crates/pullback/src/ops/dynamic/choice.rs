@@ -1,0 +1,72 @@
+//! The names of the values of enumerations.
+
+use super::argument::{FromValue, Value};
+use super::{Kind, Literal, unexpected};
+use crate::nn::{ConvPadding, InterpolateMode, PerDim};
+use crate::{GridOrder, Interpolation, MatrixNorm, Reduce, Reduction, Result};
+
+/// Writes the names of the values of an enumeration, of which the first is the default if `default` is given.
+macro_rules! choice {
+    ($($t:ty $([default $default:literal])?: $($name:literal => $value:expr),*;)*) => { $(
+        impl FromValue for $t {
+            const KIND: Kind = Kind::Choice(&[$($name),*]);
+            $(const DEFAULT: Option<Literal> = Some(Literal::Name($default));)?
+            fn from_value(value: Value, operation: &'static str, name: &'static str) -> Result<$t> {
+                const VALUES: &[$t] = &[$($value),*];
+                match value {
+                    Value::Choice(k) if k < VALUES.len() => Ok(VALUES[k]),
+                    other => unexpected(operation, name, &other),
+                }
+            }
+        }
+    )* };
+}
+choice! {
+    Reduction [default "mean"]: "none" => Reduction::None, "mean" => Reduction::Mean, "sum" => Reduction::Sum;
+    Interpolation [default "linear"]: "linear" => Interpolation::Linear, "lower" => Interpolation::Lower,
+        "higher" => Interpolation::Higher, "midpoint" => Interpolation::Midpoint, "nearest" => Interpolation::Nearest;
+    Reduce: "sum" => Reduce::Sum, "prod" => Reduce::Prod, "mean" => Reduce::Mean, "amax" => Reduce::Amax,
+        "amin" => Reduce::Amin;
+    GridOrder [default "ij"]: "ij" => GridOrder::Ij, "xy" => GridOrder::Xy;
+    InterpolateMode [default "nearest"]: "nearest" => InterpolateMode::Nearest,
+        "nearest-exact" => InterpolateMode::NearestExact, "linear" => InterpolateMode::Linear,
+        "bilinear" => InterpolateMode::Linear, "trilinear" => InterpolateMode::Linear,
+        "bicubic" => InterpolateMode::Cubic, "area" => InterpolateMode::Area;
+}
+#[cfg(feature = "fft")]
+choice! {
+    crate::fft::Norm [default "backward"]: "backward" => crate::fft::Norm::Backward, "ortho" => crate::fft::Norm::Ortho,
+        "forward" => crate::fft::Norm::Forward;
+}
+
+impl FromValue for MatrixNorm {
+    const KIND: Kind = Kind::FloatOr(&["fro", "nuc"]);
+    fn from_value(value: Value, operation: &'static str, name: &'static str) -> Result<MatrixNorm> {
+        Ok(match value {
+            Value::Choice(0) => MatrixNorm::Frobenius,
+            Value::Choice(1) => MatrixNorm::Nuclear,
+            Value::Float(2.0) => MatrixNorm::Two,
+            Value::Float(-2.0) => MatrixNorm::MinusTwo,
+            Value::Float(1.0) => MatrixNorm::One,
+            Value::Float(-1.0) => MatrixNorm::MinusOne,
+            Value::Float(f64::INFINITY) => MatrixNorm::Infinity,
+            Value::Float(f64::NEG_INFINITY) => MatrixNorm::MinusInfinity,
+            Value::Float(ord) => crate::error::bail!(
+                Value,
+                "{operation}: expected 'fro', 'nuc', 1, -1, 2, -2, inf or -inf for `{name}`, got {ord}"
+            ),
+            other => return unexpected(operation, name, &other),
+        })
+    }
+}
+
+impl FromValue for ConvPadding {
+    const KIND: Kind = Kind::IntsOr(&["same", "valid"]);
+    fn from_value(value: Value, operation: &'static str, name: &'static str) -> Result<ConvPadding> {
+        Ok(match value {
+            Value::Choice(0) => ConvPadding::Same,
+            Value::Choice(_) => 0.into(),
+            other => PerDim::from_value(other, operation, name)?.into(),
+        })
+    }
+}

@@ -1,0 +1,226 @@
+//! Operations called with arguments whose types are known at run time only, as bindings to other languages call them.
+//!
+//! Every row of the table has its [`Form`]s: names, parameters and a function that takes [`Arguments`]. They are made of the
+//! row's declaration; nothing here knows an operation.
+
+use smallvec::SmallVec;
+
+use crate::error::bail;
+use crate::{DType, Result, Scalar, Tensor};
+
+pub(in crate::ops) mod argument;
+mod choice;
+mod options;
+
+pub use argument::{Argument, Value};
+
+/// A way to call an operation.
+#[derive(Clone, Copy)]
+pub struct Form {
+    /// The name. Forms of one name are told apart by their arguments, and the first that takes them is meant.
+    pub name: &'static str,
+    /// The namespace that alone has the form, with dots between its parts; empty for what any namespace may have.
+    pub namespace: &'static str,
+    /// Whether it is called as a function.
+    pub is_function: bool,
+    /// Whether it is called as a method of its first argument.
+    pub is_method: bool,
+    /// The parameters in order.
+    pub parameters: fn() -> Vec<Parameter>,
+    /// What comes back.
+    pub results: Results,
+    /// The operation.
+    pub call: fn(&mut Arguments) -> Result<Outcome>,
+}
+
+/// What a form returns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Results {
+    /// A tensor.
+    One,
+    /// Several tensors, and what they are called, if they have names.
+    Several(usize, &'static [&'static str]),
+    /// As many tensors as the arguments say.
+    List,
+}
+
+/// A parameter of a form.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter {
+    /// The name.
+    pub name: &'static str,
+    /// What it takes.
+    pub kind: Kind,
+    /// Whether it takes [`Value::None`] too.
+    pub or_none: bool,
+    /// What a missing argument means. Without it, there must be one.
+    pub default: Option<Literal>,
+    /// Whether its integers may be given as arguments of their own: `reshape(2, 3)`.
+    pub is_variadic: bool,
+}
+
+/// What a parameter takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Kind {
+    /// [`Value::Tensor`].
+    Tensor,
+    /// [`Value::Tensor`] or [`Value::Number`].
+    Operand,
+    /// [`Value::Tensors`].
+    Tensors,
+    /// [`Value::Int`].
+    Int,
+    /// [`Value::Ints`].
+    Ints,
+    /// [`Value::Float`].
+    Float,
+    /// [`Value::Floats`].
+    Floats,
+    /// [`Value::Bool`].
+    Bool,
+    /// [`Value::Text`].
+    Text,
+    /// [`Value::DType`].
+    DType,
+    /// [`Value::Choice`] of these names.
+    Choice(&'static [&'static str]),
+    /// [`Value::Choice`] of these names, or [`Value::Ints`].
+    IntsOr(&'static [&'static str]),
+    /// [`Value::Choice`] of these names, or [`Value::Float`].
+    FloatOr(&'static [&'static str]),
+}
+
+/// The value of a missing argument.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Literal {
+    /// Nothing.
+    None,
+    /// A bool.
+    Bool(bool),
+    /// An integer.
+    Int(i64),
+    /// A float.
+    Float(f64),
+    /// One of the names of a choice.
+    Name(&'static str),
+    /// Integers.
+    Ints(&'static [i64]),
+}
+
+/// The arguments of a call, one for each parameter, which the form takes in order.
+pub struct Arguments {
+    operation: &'static str,
+    values: SmallVec<[Value; 4]>,
+    next: usize,
+}
+
+impl Arguments {
+    /// No arguments yet for an operation.
+    #[inline]
+    pub fn new(operation: &'static str) -> Arguments {
+        Arguments { operation, values: SmallVec::new(), next: 0 }
+    }
+
+    /// Adds the next argument.
+    #[inline]
+    pub fn push(&mut self, value: Value) {
+        self.values.push(value);
+    }
+
+    /// How many elements the tensors among the arguments have: what the work of a call grows with.
+    #[inline]
+    pub fn numel(&self) -> usize {
+        let of = |v: &Value| match v {
+            Value::Tensor(t) => t.numel(),
+            Value::Tensors(all) => all.iter().map(Tensor::numel).sum(),
+            _ => 0,
+        };
+        self.values.iter().map(of).sum()
+    }
+
+    /// The next argument.
+    #[inline]
+    fn take(&mut self) -> Value {
+        let value = self.values.get_mut(self.next).map_or(Value::Missing, |v| std::mem::replace(v, Value::Missing));
+        self.next += 1;
+        value
+    }
+}
+
+/// What a call returned.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// A tensor.
+    One(Tensor),
+    /// Several tensors.
+    Several(SmallVec<[Tensor; 3]>),
+}
+
+impl From<Tensor> for Outcome {
+    #[inline]
+    fn from(t: Tensor) -> Outcome {
+        Outcome::One(t)
+    }
+}
+
+impl From<(Tensor, Tensor)> for Outcome {
+    fn from((a, b): (Tensor, Tensor)) -> Outcome {
+        Outcome::Several([a, b].into_iter().collect())
+    }
+}
+
+impl From<(Tensor, Tensor, Tensor)> for Outcome {
+    fn from((a, b, c): (Tensor, Tensor, Tensor)) -> Outcome {
+        Outcome::Several(SmallVec::from([a, b, c]))
+    }
+}
+
+impl From<Vec<Tensor>> for Outcome {
+    fn from(all: Vec<Tensor>) -> Outcome {
+        Outcome::Several(all.into())
+    }
+}
+
+/// The tensor or number that an `impl Operand` is given.
+pub(in crate::ops) enum AnyOperand {
+    Tensor(Tensor),
+    Number(Scalar),
+}
+
+impl crate::Operand for AnyOperand {
+    #[inline]
+    fn with_operand<R>(self, op: &str, other: DType, f: impl FnOnce(&Tensor) -> Result<R>) -> Result<R> {
+        match self {
+            AnyOperand::Tensor(t) => f(&t),
+            AnyOperand::Number(n) => f(&super::arith::number(op, n, other)?),
+        }
+    }
+    fn into_operand(self, op: &str, other: DType) -> Result<Tensor> {
+        match self {
+            AnyOperand::Tensor(t) => Ok(t),
+            AnyOperand::Number(n) => super::arith::number(op, n, other),
+        }
+    }
+    fn operand_dtype(&self) -> DType {
+        match self {
+            AnyOperand::Tensor(t) => t.dtype(),
+            AnyOperand::Number(n) => n.promote_with(DType::Bool),
+        }
+    }
+    #[inline]
+    fn as_scalar(&self) -> Option<Scalar> {
+        match self {
+            AnyOperand::Tensor(_) => None,
+            AnyOperand::Number(n) => Some(*n),
+        }
+    }
+}
+
+/// The error for a value that is none of those that the kind of a parameter allows: the caller broke its promise.
+#[cold]
+fn unexpected<T>(operation: &str, name: &str, value: &Value) -> Result<T> {
+    bail!(Internal, "{operation}: no value for `{name}` in {value:?}")
+}
