@@ -126,7 +126,9 @@ impl<'py> FromPyObject<'_, 'py> for Sizes {
 pub fn shape(function: &str, sizes: &Bound<'_, PyTuple>, size: Option<Sizes>) -> PyResult<Vec<usize>> {
     match (sizes.len(), size) {
         (0, Some(size)) => Ok(size.0),
-        (0, None) => Err(PyTypeError::new_err(format!("{function}: expected a shape; that of a single number is `()`"))),
+        (0, None) => {
+            Err(PyTypeError::new_err(format!("{function}: expected a shape; that of a single number is `()`")))
+        }
         (_, Some(_)) => Err(PyTypeError::new_err(format!("{function}: expected one shape, got two"))),
         (1, None) => Ok(sizes.get_item(0)?.extract::<Sizes>()?.0),
         (_, None) => sizes.iter().map(|item| self::size(&item)).collect(),

@@ -37,12 +37,16 @@ impl Refused {
         let name = overload.form.name;
         let parameter = |k: usize| &overload.parameters[k].of;
         match self {
-            Refused::Missing(k) => {
-                PyTypeError::new_err(format!("{name}() missing required argument '{}' (pos {})", parameter(k).name, k + 1))
-            }
+            Refused::Missing(k) => PyTypeError::new_err(format!(
+                "{name}() missing required argument '{}' (pos {})",
+                parameter(k).name,
+                k + 1
+            )),
             Refused::TooMany(given) => {
                 let (most, form) = (overload.parameters.len(), signature::of_overload(overload, 0));
-                PyTypeError::new_err(format!("{form} takes at most {most} arguments, with the tensor itself; {given} were given"))
+                PyTypeError::new_err(format!(
+                    "{form} takes at most {most} arguments, with the tensor itself; {given} were given"
+                ))
             }
             Refused::Twice(k) => {
                 PyTypeError::new_err(format!("{name}() got multiple values for argument '{}'", parameter(k).name))
@@ -113,10 +117,7 @@ fn int(object: Borrowed<'_, '_, PyAny>, k: usize) -> Result<i64, Refused> {
 }
 
 /// Integers of a parameter.
-pub fn ints<'a, 'py: 'a>(
-    all: impl Iterator<Item = Borrowed<'a, 'py, PyAny>>,
-    k: usize,
-) -> Result<Value, Refused> {
+pub fn ints<'a, 'py: 'a>(all: impl Iterator<Item = Borrowed<'a, 'py, PyAny>>, k: usize) -> Result<Value, Refused> {
     Ok(Value::Ints(all.map(|object| int(object, k)).collect::<Result<_, _>>()?))
 }
 
@@ -148,7 +149,10 @@ fn number(object: Borrowed<'_, '_, PyAny>, k: usize) -> Result<Scalar, Refused> 
     }
     // NumPy's numbers say what they are as Python's.
     let is_number = object.hasattr("dtype").unwrap_or(false) && !object.get_type().hasattr("__len__").unwrap_or(true);
-    if is_number && let Ok(item) = object.call_method0("item") && !item.is(object) {
+    if is_number
+        && let Ok(item) = object.call_method0("item")
+        && !item.is(object)
+    {
         return number(item.as_borrowed(), k);
     }
     Err(wrong(object, k))
@@ -223,7 +227,9 @@ pub fn convert(parameter: &Parameter, object: Borrowed<'_, '_, PyAny>, k: usize)
         },
         Kind::Bool => match object.cast::<PyBool>() {
             Ok(b) => Ok(Value::Bool(b.is_true())),
-            Err(_) if type_name(object).starts_with("bool") => object.is_truthy().map(Value::Bool).map_err(Refused::Raised),
+            Err(_) if type_name(object).starts_with("bool") => {
+                object.is_truthy().map(Value::Bool).map_err(Refused::Raised)
+            }
             Err(_) => Err(wrong(object, k)),
         },
         Kind::Text => match object.extract::<String>() {

@@ -5,11 +5,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
 use pullback::dynamic::{Arguments, Value};
+use pyo3::Borrowed;
 use pyo3::exceptions::PyTypeError;
-use pyo3::ffi::{PyObject, Py_ssize_t};
+use pyo3::ffi::{Py_ssize_t, PyObject};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
-use pyo3::Borrowed;
 use smallvec::SmallVec;
 
 use super::argument::{self, Refused};
@@ -72,8 +72,8 @@ pub unsafe fn enter(
         let run = || {
             let positional = count as usize;
             // SAFETY: as the caller promises, here and below.
-            let names = (!names.is_null())
-                .then(|| unsafe { Borrowed::from_ptr(py, names).cast_unchecked::<PyTuple>() });
+            let names =
+                (!names.is_null()).then(|| unsafe { Borrowed::from_ptr(py, names).cast_unchecked::<PyTuple>() });
             let all = match positional + names.as_ref().map_or(0, |names| names.len()) {
                 0 => &[],
                 n => unsafe { std::slice::from_raw_parts(arguments, n) },
@@ -219,8 +219,7 @@ fn no_overload(operation: &Operation, given: &Given<'_, '_>) -> PyErr {
             None => types.push(kind),
         }
     }
-    let forms: Vec<String> =
-        operation.overloads.iter().map(|o| signature::of_overload(o, skipped)).collect();
+    let forms: Vec<String> = operation.overloads.iter().map(|o| signature::of_overload(o, skipped)).collect();
     PyTypeError::new_err(format!(
         "{}(): expected arguments as in one of {}, got ({})",
         operation.name,

@@ -140,9 +140,8 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
                 continue;
             }
             // SAFETY: the definition is never freed, and its function takes instances of the class.
-            let method = unsafe {
-                Bound::from_owned_ptr_or_err(py, ffi::PyDescr_NewMethod(class.as_type_ptr(), definition))?
-            };
+            let method =
+                unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyDescr_NewMethod(class.as_type_ptr(), definition))? };
             class.setattr(operation.name, method)?;
         } else {
             let home = operation.namespaces[0];

@@ -57,9 +57,8 @@ pub fn named(py: Python<'_>, form: &Form) -> PyResult<Option<Py<PyAny>>> {
         n_in_sequence: n as c_int,
     };
     // SAFETY: the description ends with a field without a name, and its texts are never freed.
-    let class = unsafe {
-        Bound::from_owned_ptr_or_err(py, ffi::PyStructSequence_NewType(&mut description).cast())?.unbind()
-    };
+    let class =
+        unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyStructSequence_NewType(&mut description).cast())?.unbind() };
     let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
     made.get_or_insert_default().insert(form.name, class.clone_ref(py));
     Ok(Some(class))

@@ -37,10 +37,11 @@ pub fn most_general(operation: &Operation) -> Option<&Overload> {
     let longest = operation.overloads.iter().max_by_key(|o| o.parameters.len())?;
     let takes = |other: &Overload| {
         let mut rest = other.parameters.iter().map(|p| &p.of).peekable();
-        let optional = longest.parameters.iter().all(|p| match rest.next_if(|o| o.name == p.of.name && o.kind == p.of.kind) {
-            Some(_) => true,
-            None => p.of.default.is_some(),
-        });
+        let optional =
+            longest.parameters.iter().all(|p| match rest.next_if(|o| o.name == p.of.name && o.kind == p.of.kind) {
+                Some(_) => true,
+                None => p.of.default.is_some(),
+            });
         optional && rest.peek().is_none() && result(other) == result(longest)
     };
     operation.overloads.iter().all(takes).then_some(longest)

@@ -1,6 +1,6 @@
 //! A function for each place in the table, which Python calls.
 
-use pyo3::ffi::{PyCFunctionFastWithKeywords, PyObject, Py_ssize_t};
+use pyo3::ffi::{Py_ssize_t, PyCFunctionFastWithKeywords, PyObject};
 
 use super::bind;
 

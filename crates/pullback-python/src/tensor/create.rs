@@ -33,7 +33,8 @@ fn plain_number(function: &str, argument: &str, obj: &Bound<'_, PyAny>) -> PyRes
         Operand::Number(x) => Ok(x),
         Operand::Tensor(t) => {
             let item = super::read::item(obj.py(), &t)?;
-            number(&item)?.ok_or_else(|| PyTypeError::new_err(format!("{function}: expected a number for `{argument}`")))
+            number(&item)?
+                .ok_or_else(|| PyTypeError::new_err(format!("{function}: expected a number for `{argument}`")))
         }
     }
 }

@@ -54,7 +54,10 @@ fn single(obj: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Option<Tenso
         || obj.cast_exact::<PyBool>().is_ok()
         || obj.cast_exact::<PyComplex>().is_ok();
     // Scalars of NumPy may be numbers of Python too, but they know a dtype.
-    if !is_plain && !is_nested(obj) && let Some(tensor) = numpy::copy_of(obj, dtype)? {
+    if !is_plain
+        && !is_nested(obj)
+        && let Some(tensor) = numpy::copy_of(obj, dtype)?
+    {
         return Ok(Some(tensor));
     }
     if let Some(x) = number(obj)? {
@@ -105,12 +108,17 @@ impl Numbers {
     /// Collects a list at a place; false if it holds something that is no number, as far as it has been looked at.
     fn collect(&mut self, function: &str, list: &Bound<'_, PyAny>, at: &mut Vec<usize>) -> PyResult<bool> {
         if at.len() > DEPTH {
-            return Err(PyValueError::new_err(format!("{function}: expected at most {DEPTH} levels of lists, got more")));
+            return Err(PyValueError::new_err(format!(
+                "{function}: expected at most {DEPTH} levels of lists, got more"
+            )));
         }
         let size = list.len()?;
         match self.shape.get(at.len()) {
             None if self.complete => {
-                return Err(PyValueError::new_err(format!("{function}: expected a number at {}, got a list", place(at))));
+                return Err(PyValueError::new_err(format!(
+                    "{function}: expected a number at {}, got a list",
+                    place(at)
+                )));
             }
             None => self.shape.push(size),
             Some(&expected) if expected != size => {
@@ -189,7 +197,9 @@ fn stacked(function: &str, list: &Bound<'_, PyAny>, dtype: Option<DType>, depth:
     let mut parts = Vec::with_capacity(items.len());
     let (mut strong, mut weak): (Option<DType>, Vec<Scalar>) = (None, Vec::new());
     for item in &items {
-        if !has_dtype(item) && let Some(x) = number(item)? {
+        if !has_dtype(item)
+            && let Some(x) = number(item)?
+        {
             weak.push(x);
             parts.push(None);
             continue;

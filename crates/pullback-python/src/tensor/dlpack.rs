@@ -181,9 +181,8 @@ impl PyTensor {
         let mut memory = self.get().memory().map_err(|e| e.in_context("__dlpack__")).or_raise()?;
         if must_copy {
             // SAFETY: the memory is that of a tensor.
-            let copied = unsafe {
-                Tensor::copy_from_memory(memory.as_ptr(), memory.shape(), memory.strides(), memory.dtype())
-            };
+            let copied =
+                unsafe { Tensor::copy_from_memory(memory.as_ptr(), memory.shape(), memory.strides(), memory.dtype()) };
             memory = copied.and_then(|t| t.memory()).or_raise()?;
         }
         let (view, context) = view_of(memory);
@@ -249,7 +248,9 @@ impl Taken {
             // SAFETY: such a capsule holds this structure, whose first fields are the same in all versions.
             let major = unsafe { place.cast::<Versioned>().as_ref() }.major;
             if major != 1 {
-                return Err(PyBufferError::new_err(format!("from_dlpack: expected version 1 of the protocol, got {major}")));
+                return Err(PyBufferError::new_err(format!(
+                    "from_dlpack: expected version 1 of the protocol, got {major}"
+                )));
             }
         }
         // The name tells the capsule that its contents have another owner now.

@@ -7,9 +7,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PySlice, PyTuple};
 
 use super::{PyTensor, data, numpy};
+use crate::convert::Operand;
 use crate::convert::{compute, expect_operand, wrap};
 use crate::error::OrRaise;
-use crate::convert::Operand;
 
 /// The items of an index.
 fn items(index: &Bound<'_, PyAny>) -> PyResult<Vec<IndexItem>> {

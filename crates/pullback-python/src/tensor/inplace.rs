@@ -66,7 +66,9 @@ fn scaled(name: &str, other: &Bound<'_, PyAny>, alpha: Option<&Bound<'_, PyAny>>
 
 fn scaled_number(x: Scalar, alpha: Operand) -> PyResult<Operand> {
     match (x, alpha) {
-        (Scalar::Int(x), Operand::Number(Scalar::Int(alpha))) => Ok(Operand::Number(Scalar::Int(x.wrapping_mul(alpha)))),
+        (Scalar::Int(x), Operand::Number(Scalar::Int(alpha))) => {
+            Ok(Operand::Number(Scalar::Int(x.wrapping_mul(alpha))))
+        }
         (x, Operand::Number(alpha)) => Ok(Operand::Number(Scalar::Float(x.to_f64() * alpha.to_f64()))),
         (x, Operand::Tensor(alpha)) => alpha.mul(x).or_raise().map(Operand::Tensor),
     }
@@ -132,11 +134,7 @@ impl PyTensor {
 
     /// Sets the elements to those of another tensor, which is broadcast and converted; see `add_`.
     #[pyo3(signature = (other, non_blocking=false))]
-    fn copy_<'py>(
-        slf: Bound<'py, Self>,
-        other: &Bound<'py, PyAny>,
-        non_blocking: bool,
-    ) -> PyResult<Bound<'py, Self>> {
+    fn copy_<'py>(slf: Bound<'py, Self>, other: &Bound<'py, PyAny>, non_blocking: bool) -> PyResult<Bound<'py, Self>> {
         // Accepted for programs that copy between devices too.
         let _ = non_blocking;
         let dtype = slf.get().get().dtype();

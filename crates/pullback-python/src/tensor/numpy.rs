@@ -195,7 +195,9 @@ pub fn shared(obj: &Bound<'_, PyAny>) -> PyResult<Tensor> {
         // SAFETY: the array holds the elements, which are bytes here.
         let bytes = unsafe { Tensor::from_memory(start, &shape, &strides, DType::U8, Box::new(())) };
         if !bytes.and_then(|b| b.le(1)?.all()?.item::<bool>()).or_raise()? {
-            return Err(PyValueError::new_err("from_numpy: expected bools that are 0 or 1; help: leave out `copy=False`"));
+            return Err(PyValueError::new_err(
+                "from_numpy: expected bools that are 0 or 1; help: leave out `copy=False`",
+            ));
         }
     }
     let owner = Owner { _object: obj.clone().unbind() };

@@ -81,12 +81,7 @@ fn check_bools(symbol: &str, a: &Tensor, b: Option<DType>) -> PyResult<()> {
     )))
 }
 
-fn logical<'py>(
-    symbol: &str,
-    op: &Binary,
-    slf: &PyTensor,
-    other: &Bound<'py, PyAny>,
-) -> PyResult<Bound<'py, PyAny>> {
+fn logical<'py>(symbol: &str, op: &Binary, slf: &PyTensor, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let Some(b) = operand(other)? else { return Ok(not_implemented(other.py())) };
     let a = slf.get();
     let dtype = match &b {
@@ -163,10 +158,7 @@ impl PyTensor {
         binary!(remainder).reflected(self, other)
     }
 
-    fn __divmod__<'py>(
-        &self,
-        other: &Bound<'py, PyAny>,
-    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+    fn __divmod__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
         Ok((self.__floordiv__(other)?, self.__mod__(other)?))
     }
 

@@ -46,9 +46,8 @@ pub fn to_bytes<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Bound<'py, Py
     let mut memory = tensor.memory().or_raise()?;
     if !memory.is_contiguous() {
         // SAFETY: the memory is that of a tensor.
-        let packed = unsafe {
-            Tensor::copy_from_memory(memory.as_ptr(), memory.shape(), memory.strides(), memory.dtype())
-        };
+        let packed =
+            unsafe { Tensor::copy_from_memory(memory.as_ptr(), memory.shape(), memory.strides(), memory.dtype()) };
         memory = packed.and_then(|t| t.memory()).or_raise()?;
     }
     let count = memory.shape().iter().product::<usize>() * memory.dtype().size();

@@ -95,7 +95,9 @@ impl PyTensor {
     fn __float__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyFloat>> {
         let number = only(py, &self.get(), "float")?;
         if number.cast::<PyComplex>().is_ok() {
-            return Err(PyTypeError::new_err("float: expected a real number, got a complex one; help: take its `real` part"));
+            return Err(PyTypeError::new_err(
+                "float: expected a real number, got a complex one; help: take its `real` part",
+            ));
         }
         Ok(PyFloat::new(py, number.extract()?))
     }
@@ -103,7 +105,9 @@ impl PyTensor {
     fn __int__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let number = only(py, &self.get(), "int")?;
         if number.cast::<PyComplex>().is_ok() {
-            return Err(PyTypeError::new_err("int: expected a real number, got a complex one; help: take its `real` part"));
+            return Err(PyTypeError::new_err(
+                "int: expected a real number, got a complex one; help: take its `real` part",
+            ));
         }
         py.get_type::<PyInt>().call1((number,))
     }
