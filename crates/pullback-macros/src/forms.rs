@@ -104,8 +104,8 @@ fn literal(input: ParseStream) -> Result<TokenStream, Error> {
         let all: TokenStream = inner.parse()?;
         return Ok(quote!(Literal::Ints(&[#all])));
     }
-    if input.parse::<Option<Token![Self]>>()?.is_some() {
-        return Err(input.error("expected a literal"));
+    if let Some(dtype) = input.parse::<Option<Ident>>()? {
+        return Ok(quote!(Literal::DType(crate::DType::#dtype)));
     }
     let minus = input.parse::<Option<Token![-]>>()?;
     Ok(match input.parse()? {
@@ -147,9 +147,7 @@ fn conversion(ty: &Type, v: &Ident) -> Result<(TokenStream, TokenStream), Error>
     Ok(match ty {
         Type::Reference(reference) => match ungroup(&reference.elem) {
             Type::Slice(slice) => match ungroup(&slice.elem) {
-                Type::Reference(_) => {
-                    (quote!(Vec<Tensor>), quote!(&#v.iter().collect::<#several<[&Tensor; 8]>>()))
-                }
+                Type::Reference(_) => (quote!(Vec<Tensor>), quote!(&#v.iter().collect::<#several<[&Tensor; 8]>>())),
                 element => (quote!(#several<[#element; 4]>), quote!(&#v)),
             },
             Type::Path(path) if path.path.is_ident("str") => (quote!(String), quote!(&#v)),
@@ -159,6 +157,7 @@ fn conversion(ty: &Type, v: &Ident) -> Result<(TokenStream, TokenStream), Error>
             let Some(TypeParamBound::Trait(bound)) = all.bounds.first() else { return Err(unknown()) };
             match generic(&bound.path) {
                 Some((name, _)) if name == "Operand" => (quote!(AnyOperand), quote!(#v)),
+                Some((name, _)) if name == "Indices" => (quote!(Vec<crate::IndexItem>), quote!(#v)),
                 Some((name, Some(target))) if name == "Into" => (quote!(#target), quote!(#v)),
                 _ => return Err(unknown()),
             }
@@ -218,7 +217,8 @@ impl Row {
             name: parameter.clone(),
             other_name: None,
             // No dims are all of them.
-            default: (self.name.to_string().ends_with("_dims") && parameter == "dims").then(|| quote!(Literal::Ints(&[]))),
+            default: (self.name.to_string().ends_with("_dims") && parameter == "dims")
+                .then(|| quote!(Literal::Ints(&[]))),
         };
         Written {
             path: vec![name.to_owned()],
@@ -240,8 +240,7 @@ impl Row {
         let mut receiver = None;
         let mut bound: Vec<Bound> = vec![];
         let me = Ident::new("self", Span::call_site());
-        let implied =
-            WrittenParameter { is_variadic: false, name: me.clone(), other_name: None, default: None };
+        let implied = WrittenParameter { is_variadic: false, name: me.clone(), other_name: None, default: None };
         let (mut is_function, mut is_method) = (true, self.is_method);
         for (k, written) in form.parameters.iter().enumerate() {
             let of_self = written.name == "self";
@@ -250,15 +249,13 @@ impl Row {
                 None if of_self && self.is_method => None,
                 None => return Err(Error::new(written.name.span(), "the operation has no such parameter")),
             };
-            let mut name = written.other_name.as_ref().map_or_else(
-                || Row::usual_name(&written.name),
-                |name| name.unraw().to_string(),
-            );
+            let mut name = written
+                .other_name
+                .as_ref()
+                .map_or_else(|| Row::usual_name(&written.name), |name| name.unraw().to_string());
             if k == 0 && name == "self" {
                 (is_function, is_method) = (false, true);
                 name = "input".to_owned();
-            } else if of_self && k == 0 {
-                is_method = false;
             }
             receiver = receiver.or(of_self.then_some(k));
             bound.push(Bound { name, written, ty });
@@ -267,9 +264,11 @@ impl Row {
             bound.insert(0, Bound { name: "input".to_owned(), written: &implied, ty: None });
             receiver = Some(0);
         }
-        if form.path.len() > 1 {
-            is_method = false;
+        let mut path = &form.path[..];
+        if path[0] == "function" {
+            path = &path[1..];
         }
+        is_method &= form.path.len() == 1 && (!is_function || receiver == Some(0));
 
         let variables: Vec<Ident> = (0..bound.len()).map(|k| format_ident!("argument_{k}")).collect();
         let mut describe = vec![];
@@ -289,7 +288,9 @@ impl Row {
             };
             describe.push(quote!(<#ty as Argument>::describe(&mut all, #name, #default);));
             if b.written.is_variadic {
-                describe.push(quote!(if let Some(last) = all.last_mut() { last.is_variadic = true; }));
+                describe.push(quote!(if let Some(last) = all.last_mut() {
+                    last.is_variadic = true;
+                }));
             }
             take.push(quote!(let #v = <#ty as Argument>::take(arguments, #name, #default)?;));
             if let Some(k) = self.parameters.iter().position(|p| b.ty.is_some() && p.0 == b.written.name) {
@@ -305,7 +306,7 @@ impl Row {
             Some(me) => quote!(Tensor::#name(&#me, #(#passed),*)),
             None => quote!(#name(#(#passed),*)),
         };
-        let (last, namespace) = form.path.split_last().expect("a path has a part");
+        let (last, namespace) = path.split_last().expect("a path has a part");
         let namespace = namespace.join(".");
         let results = results(self, &form.results)?;
         Ok(quote!(Form {
@@ -329,7 +330,7 @@ impl Row {
 
 pub fn expand(input: TokenStream) -> Result<TokenStream, Error> {
     let mut row: Row = syn::parse2(input)?;
-    // What an index is, is a matter of each language.
+    // What an index is, is a matter of each language, unless a form takes it as tensors.
     let of_indices = |(_, ty): &(Ident, Type)| match ungroup(ty) {
         Type::ImplTrait(all) => match all.bounds.first() {
             Some(TypeParamBound::Trait(bound)) => bound.path.segments.last().is_some_and(|s| s.ident == "Indices"),
@@ -337,7 +338,7 @@ pub fn expand(input: TokenStream) -> Result<TokenStream, Error> {
         },
         _ => false,
     };
-    if row.parameters.iter().any(of_indices) {
+    if row.forms.is_empty() && row.parameters.iter().any(of_indices) {
         return Ok(quote!(&[]));
     }
     if row.forms.is_empty() {

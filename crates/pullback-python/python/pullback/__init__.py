@@ -1,8 +1,22 @@
 """Composable function transforms, with operations that you extend."""
 
-from . import fft, func, implicit, linalg, nn, return_types, special, tree
+from . import autograd, fft, func, implicit, linalg, nn, return_types, special, tree
 from ._core import EscapedTracerError, InternalError, Tensor, __version__
+from .autograd import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from ._operations import *
 from ._values import *
 
-__all__ = ["EscapedTracerError", "InternalError", "Tensor", "__version__", "func", "implicit", "tree"]
+__all__ = [
+    "EscapedTracerError",
+    "InternalError",
+    "Tensor",
+    "__version__",
+    "autograd",
+    "enable_grad",
+    "func",
+    "implicit",
+    "is_grad_enabled",
+    "no_grad",
+    "set_grad_enabled",
+    "tree",
+]

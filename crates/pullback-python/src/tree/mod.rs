@@ -12,7 +12,7 @@ mod module;
 mod registry;
 
 pub use build::Build;
-pub use flatten::{Numbers, flatten, flatten_into, flatten_like, is_array, is_inexact, open};
+pub use flatten::{Numbers, Sink, flatten, flatten_into, flatten_like, is_array, is_inexact, open};
 pub use module::register as register_module;
 pub use registry::Registered;
 
@@ -188,7 +188,7 @@ impl Kind {
         }
     }
 
-    fn same(&self, other: &Kind) -> bool {
+    pub fn same(&self, other: &Kind) -> bool {
         match (self, other) {
             (Kind::Tuple, Kind::Tuple) | (Kind::List, Kind::List) => true,
             (Kind::Dict(a, these), Kind::Dict(b, those)) => {

@@ -18,7 +18,7 @@ use crate::{Complex64, DType, Result, Tensor, TensorType, Tree};
 /// `known` is the rule that exists, `method` of a function, from `A` to `B`; the derived one goes from `B` to `A`.
 /// `seeds` are what the derived rule was given; `wanted` says for which parts of `A` a result is needed.
 fn transpose<A: Tree, B: Tree>(
-    (name, method, written): (&str, Method, WrittenAs),
+    (name, method, written, part): (&str, Method, WrittenAs, &dyn Fn(&str, usize) -> String),
     saved: &impl Tree,
     from: &A::Mapped<TensorType>,
     wanted: &dyn Fn(usize) -> bool,
@@ -63,13 +63,13 @@ fn transpose<A: Tree, B: Tree>(
             if method == Method::Backward {
                 value = sum_broadcast(value, ty, || types.iter().chain(&others).map(|ty| &ty.shape[..]))?;
             }
-            check_rule_value(kinds[0], kinds[1], k, &value, ty, true)?;
+            check_rule_value(kinds[0], &|| part(kinds[1], k), &value, ty, true)?;
             let Some(t) = value.into_tensor() else { continue };
             let (at_zero, edge) = reverse::unwrap(open.level(), t);
             if let Some(found) = nonzero(&at_zero) {
-                let [kind, of] = kinds;
+                let (kind, of) = (kinds[0], part(kinds[1], k));
                 bail!(Rule, "expected a rule that is linear, so that its transpose exists, got {found} in the {kind} of \
-                    {of} {k} when everything it is given is zero"; help = "leave out terms that do not depend on the \
+                    {of} when everything it is given is zero"; help = "leave out terms that do not depend on the \
                     (co)tangents, or implement both `backward` and `jvp`");
             }
             roots.extend(edge.map(|edge| (edge, seed)));
@@ -115,8 +115,44 @@ fn both_missing<T>(name: &str) -> Result<T> {
         one of them; the other one is derived from it")
 }
 
-/// The tangents of the outputs, from `backward`.
-pub(super) fn jvp_from_backward<F: Function>(
+/// The default body of [`Function::jvp`]: the tangents of the outputs, from `backward`. For functions that know at run time
+/// whether they have a rule.
+///
+/// # Errors
+/// `MissingRule` if `backward` is being derived from `jvp` already; those of `backward`.
+///
+/// ```
+/// use pullback::function::jvp_from_backward;
+/// use pullback::{Context, Cotangent, Function, Result, Tangent, Tensor, jvp};
+///
+/// #[derive(Clone)]
+/// struct Scale(f64, Option<fn(Tangent, f64) -> Result<Tangent>>);
+/// impl Function for Scale {
+///     type Inputs = Tensor;
+///     type Outputs = Tensor;
+///     type Saved = ();
+///     fn forward(&self, x: &Tensor) -> Result<Tensor> {
+///         x.mul(self.0)
+///     }
+///     fn setup_context(&self, _: &mut Context<Self>, _: &Tensor, _: &Tensor) -> Result<()> {
+///         Ok(())
+///     }
+///     fn backward(&self, _: &Context<Self>, _: &(), g: Cotangent) -> Result<Cotangent> {
+///         Ok(g * self.0)
+///     }
+///     fn jvp(&self, ctx: &Context<Self>, saved: &(), t: Tangent) -> Result<Tangent> {
+///         match self.1 {
+///             Some(rule) => rule(t, self.0),
+///             None => jvp_from_backward(self, ctx, saved, t),
+///         }
+///     }
+/// }
+///
+/// let (x, t) = (Tensor::from(3.0), Tensor::from(1.0));
+/// assert_eq!(jvp(|x: &Tensor| Scale(2.0, None).apply(x), &x, &t)?.1.item::<f64>()?, 2.0);
+/// # Ok::<(), pullback::Error>(())
+/// ```
+pub fn jvp_from_backward<F: Function>(
     function: &F,
     ctx: &Context<F>,
     saved: &F::Saved,
@@ -127,7 +163,7 @@ pub(super) fn jvp_from_backward<F: Function>(
     }
     let inner = ctx.deriving(Deriving::Jvp);
     transpose::<F::Outputs, F::Inputs>(
-        (function.name(), Method::Backward, function.written_as()),
+        (function.name(), Method::Backward, function.written_as(), &|of, k| function.part(of, k)),
         saved,
         &ctx.facts.outputs,
         &|k| !ctx.marks.non_differentiable.contains(&k),
@@ -137,8 +173,12 @@ pub(super) fn jvp_from_backward<F: Function>(
     )
 }
 
-/// The cotangents of the inputs, from `jvp`.
-pub(super) fn backward_from_jvp<F: Function>(
+/// The default body of [`Function::backward`]: the cotangents of the inputs, from `jvp`. For functions that know at run time
+/// whether they have a rule; [`jvp_from_backward`] is the other direction, with an example.
+///
+/// # Errors
+/// `MissingRule` if `jvp` is being derived from `backward` already; those of `jvp`.
+pub fn backward_from_jvp<F: Function>(
     function: &F,
     ctx: &Context<F>,
     saved: &F::Saved,
@@ -150,7 +190,7 @@ pub(super) fn backward_from_jvp<F: Function>(
     let inner = ctx.deriving(Deriving::Backward);
     let needs = collect::<F::Inputs, bool>(&ctx.facts.needs);
     transpose::<F::Inputs, F::Outputs>(
-        (function.name(), Method::Jvp, function.written_as()),
+        (function.name(), Method::Jvp, function.written_as(), &|of, k| function.part(of, k)),
         saved,
         &ctx.facts.inputs,
         &|k| needs[k],

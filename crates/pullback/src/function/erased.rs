@@ -1,6 +1,7 @@
 //! A typed [`Function`] as an [`Op`]: trees become slices on the way in and trees again on the way out, and
 //! everything that a user's method returns is checked here.
 
+use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use smallvec::SmallVec;
@@ -10,7 +11,7 @@ use super::once::{self, Which, Written};
 use super::op::{Batched, Cotangents, Op, Saved, Tangents};
 use super::{Cotangent, Function, OpRef, Outs, Tangent, VmapInfo};
 use crate::error::{Context as _, bail};
-use crate::interp::{Frame, Method, bind, check_own};
+use crate::interp::{Frame, Method, WrittenAs, bind, check_own};
 use crate::shape::broadcasts_to;
 use crate::tree::{Leaf, has_fixed_structure, leaves, same_places};
 use crate::{Result, Tensor, TensorType, Tree};
@@ -144,7 +145,7 @@ impl<F: Function> Erased<F> {
             let mut fitted = Cotangents::new();
             for (k, (value, ty)) in collect::<F::Inputs, Cotangent>(&found).into_iter().zip(&types).enumerate() {
                 let value = sum_broadcast(value, ty, || types.iter().chain(&outputs).map(|ty| &ty.shape[..]))?;
-                check_rule_value("cotangent", "input", k, &value, ty, needs[k])?;
+                check_rule_value("cotangent", &|| self.function.part("input", k), &value, ty, needs[k])?;
                 fitted.push(value);
             }
             Ok(fitted)
@@ -170,7 +171,13 @@ impl<F: Function> Erased<F> {
             let types = collect::<F::Outputs, TensorType>(&call.facts.outputs);
             for (k, (value, ty)) in found.iter().zip(&types).enumerate() {
                 let marked = saved.non_differentiable.contains(&k);
-                check_rule_value("tangent", "output", k, value, ty, ty.dtype.is_differentiable() && !marked)?;
+                check_rule_value(
+                    "tangent",
+                    &|| self.function.part("output", k),
+                    value,
+                    ty,
+                    ty.dtype.is_differentiable() && !marked,
+                )?;
             }
             Ok(found.into_iter().collect())
         })
@@ -178,6 +185,10 @@ impl<F: Function> Erased<F> {
 
     pub(super) fn name(&self) -> &str {
         self.function.name()
+    }
+
+    pub(super) fn written_as(&self) -> WrittenAs {
+        self.function.written_as()
     }
 
     /// The types of the results of a rule, for those that are wanted and take derivatives.
@@ -216,16 +227,43 @@ impl<F: Function> Erased<F> {
         })
     }
 
+    /// An error if an output of a batching rule is one of its inputs as it came, with its lanes said to lie elsewhere.
+    fn check_returned_input(
+        &self,
+        k: usize,
+        out: &Tensor,
+        dim: Option<usize>,
+        lanes: &[(&Tensor, Option<usize>)],
+    ) -> Result<()> {
+        let mut same = lanes.iter().enumerate().filter(|(_, (t, _))| t.is_same(out));
+        let Some((j, &(t, known))) = same.next() else { return Ok(()) };
+        if known == dim || same.any(|(_, (_, other))| *other == dim) {
+            return Ok(());
+        }
+        let show = |dim: Option<usize>| dim.map_or("none".to_string(), |d| d.to_string());
+        let (output, input) = (self.function.part("output", k), self.function.part("input", j));
+        bail!(Rule, "{output} is {input} as it came ({}), so its batch dim is {}, got {}", t.ty(), show(known), show(dim);
+        help = "return the dim of the input, or move the dimension with `movedim`")
+    }
+
     fn fail<T>(&self, method: Method, e: crate::Error) -> Result<T> {
         Err(e.in_context(place(self.function.name(), method)))
+    }
+}
+
+/// The cotangent or tangent of a part of a call, whose name is made only for a message.
+struct Of<'a>(&'a str, &'a dyn Fn() -> String);
+
+impl fmt::Display for Of<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the {} of {}", self.0, self.1())
     }
 }
 
 /// What a rule returned for one tensor, checked against the type that it must have.
 pub(super) fn check_rule_value(
     kind: &str,
-    of: &str,
-    index: usize,
+    part: &dyn Fn() -> String,
     value: &Cotangent,
     ty: &TensorType,
     needed: bool,
@@ -233,19 +271,24 @@ pub(super) fn check_rule_value(
     let name = if kind == "tangent" { "Tangent" } else { "Cotangent" };
     let Some(t) = value.as_tensor() else {
         if !value.is_supplied() && needed {
-            bail!(Rule, "expected a {kind} for {of} {index} ({ty}), which is needed, got none"; help = "compute it, \
+            let part = part();
+            bail!(Rule, "expected a {kind} for {part} ({ty}), which is needed, got none"; help = "compute it, \
                 or return `{name}::zero()` if the function does not depend on it");
         }
         return Ok(());
     };
-    check_own(t, format_args!("the {kind} of {of} {index}"))?;
+    check_own(t, Of(kind, part))?;
     let got = t.ty();
+    if got.dtype == ty.dtype && got.shape == ty.shape && ty.dtype.is_differentiable() {
+        return Ok(());
+    }
+    let part = part();
     if !ty.dtype.is_differentiable() {
-        bail!(Rule, "expected no {kind} for {of} {index}, which is {ty} and takes none, got {got}"; help = "return \
+        bail!(Rule, "expected no {kind} for {part}, which is {ty} and takes none, got {got}"; help = "return \
             `{name}::zero()` for it");
     }
     if got.shape != ty.shape {
-        bail!(Rule, "expected a {kind} of type {ty} for {of} {index}, got {got}"; help = "{}",
+        bail!(Rule, "expected a {kind} of type {ty} for {part}, got {got}"; help = "{}",
         if kind == "cotangent" && broadcasts_to(&ty.shape, &got.shape) {
             "sum over the dimensions that were broadcast, with `sum_to`"
         } else if kind == "tangent" && broadcasts_to(&got.shape, &ty.shape) {
@@ -254,10 +297,7 @@ pub(super) fn check_rule_value(
             "return the shape of the value itself"
         });
     }
-    if got.dtype != ty.dtype {
-        bail!(Rule, "expected a {kind} of type {ty} for {of} {index}, got {got}"; help = "convert it with `to_dtype`");
-    }
-    Ok(())
+    bail!(Rule, "expected a {kind} of type {ty} for {part}, got {got}"; help = "convert it with `to_dtype`");
 }
 
 /// A cotangent that has the shape of a tensor of the call to which its input broadcasts, summed to the shape of the
@@ -299,18 +339,6 @@ pub(super) fn check_structure<T: Tree, L: Leaf, M: Leaf>(
         bail!(Rule, "expected {kind}s in the structure of the {of}s, {expected}, got {got}");
     }
     Ok(())
-}
-
-/// An error if an output of a batching rule is one of its inputs as it came, with its lanes said to lie elsewhere.
-fn check_returned_input(k: usize, out: &Tensor, dim: Option<usize>, lanes: &[(&Tensor, Option<usize>)]) -> Result<()> {
-    let mut same = lanes.iter().enumerate().filter(|(_, (t, _))| t.is_same(out));
-    let Some((j, &(t, known))) = same.next() else { return Ok(()) };
-    if known == dim || same.any(|(_, (_, other))| *other == dim) {
-        return Ok(());
-    }
-    let show = |dim: Option<usize>| dim.map_or("none".to_string(), |d| d.to_string());
-    bail!(Rule, "output {k} is input {j} as it came ({}), so its batch dim is {}, got {}", t.ty(), show(known), show(dim);
-        help = "return the dim of the input, or move the dimension with `movedim`")
 }
 
 impl<F: Function> Op for Erased<F> {
@@ -366,7 +394,7 @@ impl<F: Function> Op for Erased<F> {
         })?;
         let mut tensors = SmallVec::new();
         saved.visit(&mut |t| tensors.push(t.clone()));
-        if self.function.once_differentiable() {
+        if self.function.once_differentiable() || self.function.jvp_is_once_differentiable() {
             tensors.extend(inputs.iter().filter(|t| t.dtype().is_differentiable()).map(|&t| t.clone()));
         }
         let non_differentiable = ctx.marks.non_differentiable.as_slice().into();
@@ -382,7 +410,7 @@ impl<F: Function> Op for Erased<F> {
     }
 
     fn jvp(&self, saved: &Saved, tangents: &[Tangent]) -> Result<Tangents> {
-        if self.function.once_differentiable() {
+        if self.function.jvp_is_once_differentiable() {
             return Ok(self.run_once(Which::Jvp, saved, tangents)?.into());
         }
         self.run_jvp(saved, tangents)
@@ -404,14 +432,13 @@ impl<F: Function> Op for Erased<F> {
                 let (ty, n) = (out.ty(), info.batch_size);
                 match dim.map(|dim| (dim, out.shape().get(dim))) {
                     Some((dim, None)) => {
-                        bail!(Rule, "batch dim {dim} of output {k} is out of range for {ty}"; help = "return \
+                        bail!(Rule, "batch dim {dim} of {} is out of range for {ty}", self.function.part("output", k); help = "return \
                         `None` for an output that does not depend on the lane")
                     }
                     Some((dim, Some(&size))) if size != n => {
-                        bail!(Rule, "expected batch size {n} at dim {dim} of output {k}, got \
-                        {size} ({ty})"; help = "return the dimension that the lanes lie along")
+                        bail!(Rule, "expected batch size {n} at dim {dim} of {}, got {size} ({ty})", self.function.part("output", k); help = "return the dimension that the lanes lie along")
                     }
-                    _ if n > 1 => check_returned_input(k, out, *dim, &lanes)?,
+                    _ if n > 1 => self.check_returned_input(k, out, *dim, &lanes)?,
                     _ => {}
                 }
             }

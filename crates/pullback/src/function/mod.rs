@@ -15,11 +15,14 @@ mod refused;
 pub mod rules;
 pub(crate) mod vmapped;
 
+#[doc(hidden)]
+pub use crate::interp::WrittenAs;
 pub use batching::Batching;
 pub use context::Context;
 pub(crate) use context::collect;
 pub use cotangent::{Cotangent, Tangent};
 pub use custom::{Custom, custom, custom_jvp, custom_vjp, custom_vmap};
+pub use derive::{backward_from_jvp, jvp_from_backward};
 pub(crate) use derive::{backward_through, jvp_through};
 pub(crate) use op::{OpRef, Outs, Saved};
 pub use op::{Randomness, VmapInfo};
@@ -212,10 +215,22 @@ pub trait Function: Clone + Send + Sync + 'static {
         false
     }
 
-    /// What an error names as the place to choose a batching rule. Not for implementors.
+    /// [`once_differentiable`](Function::once_differentiable) of `jvp` alone. Not for implementors.
     #[doc(hidden)]
-    fn written_as(&self) -> crate::interp::WrittenAs {
-        crate::interp::WrittenAs::Function
+    fn jvp_is_once_differentiable(&self) -> bool {
+        self.once_differentiable()
+    }
+
+    /// How a message names the input or output (`of`) whose number among the tensors is `index`. Not for implementors.
+    #[doc(hidden)]
+    fn part(&self, of: &str, index: usize) -> String {
+        format!("{of} {index}")
+    }
+
+    /// In whose terms an error advises. Not for implementors.
+    #[doc(hidden)]
+    fn written_as(&self) -> WrittenAs {
+        WrittenAs::Function
     }
 
     /// Applies the function.

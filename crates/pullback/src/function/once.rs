@@ -11,7 +11,7 @@ use super::erased::{Erased, place};
 use super::op::{Batched, Cotangents, Op, OpRef, Outs, Saved, Tangents};
 use super::vmapped::generated;
 use super::{Cotangent, Function, Tangent, VmapInfo};
-use crate::interp::{Method, bind};
+use crate::interp::{Method, WrittenAs, bind};
 use crate::{Error, ErrorKind, Result, Tensor, TensorType};
 
 /// A rule of one call of a function, which runs on values without derivatives.
@@ -218,7 +218,10 @@ impl<F: Function> Rule for Written<F> {
     }
 
     fn every_order(&self) -> &'static str {
-        "write the rule in tensor operations and let `once_differentiable` return false"
+        match self.erased.written_as() {
+            WrittenAs::Python => "write the rule in tensor operations and drop the decorator `once_differentiable`",
+            _ => "write the rule in tensor operations and let `once_differentiable` return false",
+        }
     }
 }
 

@@ -43,6 +43,8 @@ pub enum WrittenAs {
     Closures,
     /// An `OpaqueFunction`.
     Opaque,
+    /// A class in Python.
+    Python,
 }
 
 impl WrittenAs {
@@ -66,6 +68,17 @@ impl WrittenAs {
             (_, WrittenAs::Closures) => {
                 "write the rule with tensor operations, or move the external code into a `custom(..)` function of its own \
                  with a `.batching(..)`"
+            }
+            (Method::Forward | Method::Vmap, WrittenAs::Python) => {
+                "write the static method `vmap(info, in_dims, *args)`, which gets all lanes at once, in place of \
+                 `generate_vmap_rule`"
+            }
+            (Method::SetupContext, WrittenAs::Python) => {
+                "save tensors instead, and compute with tensor operations or with another `Function`"
+            }
+            (_, WrittenAs::Python) => {
+                "write the rule with tensor operations or with another `Function`, or decorate it with \
+                 `once_differentiable`: it then runs for one lane after the other"
             }
             // Its other parts are on slices, and see no lanes.
             (_, WrittenAs::Opaque) => "write the rule with tensor operations, or on slices",

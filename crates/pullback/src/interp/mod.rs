@@ -4,7 +4,7 @@
 //! level. An operation looks at its inputs only: the newest level among them decides which interpreter runs it, and
 //! that interpreter runs rules on values of older levels, until no tracer is left and the kernels are called.
 
-mod anomaly;
+pub(crate) mod anomaly;
 pub(crate) mod batch;
 pub(crate) mod capture;
 pub(crate) mod extras;
@@ -22,7 +22,8 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-pub(crate) use frame::{Frame, Method, WrittenAs, check_data_access, check_own, is_constant, running_method};
+pub use frame::WrittenAs;
+pub(crate) use frame::{Frame, Method, check_data_access, check_own, is_constant, running_method};
 pub(crate) use level::{Level, LevelKind};
 
 use crate::function::{OpRef, Outs};
@@ -110,6 +111,17 @@ pub(crate) fn is_recorded(t: &Tensor) -> bool {
         Traced::Reverse { .. } | Traced::Capture { .. } => true,
         Traced::Forward { primal, tangent } => is_recorded(primal) || is_recorded(tangent),
         Traced::Linear { primal: value, .. } | Traced::Batch { value, .. } => is_recorded(value),
+    }
+}
+
+/// True if a level of any kind and age is differentiating what depends on `t`, or writes it down.
+pub(crate) fn is_differentiated(t: &Tensor) -> bool {
+    match t.repr() {
+        Repr::Array(_) => false,
+        Repr::Tracer(tracer) => match &tracer.value {
+            Traced::Batch { value, .. } => is_differentiated(value),
+            _ => true,
+        },
     }
 }
 

@@ -32,7 +32,10 @@ ops! { OPS;
     /// assert_eq!(Tensor::from([5.5, -5.5]).fmod(2.0)?.to_vec::<f64>()?, [1.5, -1.5]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn fmod(&self, divisor: impl Operand) -> Result<Tensor> = fmod { samples: fmod_samples, errors: fmod_errors };
+    fn fmod(&self, divisor: impl Operand) -> Result<Tensor> = fmod {
+        samples: fmod_samples, errors: fmod_errors,
+        python: fmod(divisor as other)
+    };
 
     /// What is left of each element after a division by `divisor` whose quotient is rounded down: it has the sign of
     /// the divisor. Python's `%`.
@@ -56,7 +59,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn remainder(&self, divisor: impl Operand) -> Result<Tensor> = remainder {
-        samples: remainder_samples, errors: remainder_errors
+        samples: remainder_samples, errors: remainder_errors,
+        python: remainder(divisor as other)
     };
 
     /// The quotient of each element and `divisor`, rounded down. Python's `//`.
@@ -260,10 +264,11 @@ fn remainder_samples() -> Vec<Sample> {
 
 fn floor_divide_samples() -> Vec<Sample> {
     let call = |x: &Tensor, y: &Tensor| x.floor_divide(y);
-    let rounded = Sample::one("rounded", [Tensor::from([1.0, -1.0, 6.0, 0.0]), Tensor::from([0.1, 0.1, 0.1, -0.1])], move |x| {
-        call(&x[0], &x[1])
-    })
-    .reference(|x| vec![Naive { shape: x[0].shape.clone(), data: vec![9.0, -10.0, 59.0, 0.0] }]);
+    let rounded =
+        Sample::one("rounded", [Tensor::from([1.0, -1.0, 6.0, 0.0]), Tensor::from([0.1, 0.1, 0.1, -0.1])], move |x| {
+            call(&x[0], &x[1])
+        })
+        .reference(|x| vec![Naive { shape: x[0].shape.clone(), data: vec![9.0, -10.0, 59.0, 0.0] }]);
     let mut all = vec![rounded];
     all.extend(signs(call, |x, y| (x / y).floor()));
     all.into_iter().map(Sample::not_differentiable).collect()

@@ -3,8 +3,8 @@
 use std::fmt::{self, Write as _};
 
 use super::{Repr, Tensor};
-use crate::array::Array;
 use crate::DType;
+use crate::array::Array;
 use crate::dtype::{Complex64, Element, any_dtype};
 use crate::interp::Traced;
 use crate::interp::level::AMBIENT;

@@ -80,9 +80,11 @@ impl Tensor {
             check_data_access(tracer, "memory")?;
             match tracer.primal() {
                 Some(primal) if is_constant(tracer) => t = primal,
-                _ => bail!(ConcreteValueNeeded, "memory: expected a value that nothing differentiates, got {} of `{}`: what \
+                _ => {
+                    bail!(ConcreteValueNeeded, "memory: expected a value that nothing differentiates, got {} of `{}`: what \
                     other code computes from it would have no derivative", self.ty(), tracer.level.transform();
-                    help = "call `detach` first if it shall be a constant, or compute in the `forward` of a `Function`"),
+                    help = "call `detach` first if it shall be a constant, or compute in the `forward` of a `Function`")
+                }
             }
         }
     }
@@ -140,9 +142,8 @@ impl Tensor {
             bail!(Value, "from_memory: expected elements at a multiple of {align} bytes, got the address {start:p}");
         }
         // SAFETY: the caller's promise; strides are in elements, so that all are aligned if the first one is.
-        let array = unsafe {
-            Array::foreign(start, Shape::from_slice(shape), Strides::from_slice(strides), dtype, owner)
-        };
+        let array =
+            unsafe { Array::foreign(start, Shape::from_slice(shape), Strides::from_slice(strides), dtype, owner) };
         Ok(array.into())
     }
 

@@ -242,13 +242,21 @@ impl Tensor {
         }
     }
 
-    /// True for two handles of one value.
-    pub(crate) fn is_same(&self, other: &Tensor) -> bool {
+    /// True for two handles of one value. For bindings to other languages.
+    #[doc(hidden)]
+    pub fn is_same(&self, other: &Tensor) -> bool {
         match (self.repr(), other.repr()) {
             (Repr::Array(a), Repr::Array(b)) => a.is_same(b),
             (Repr::Tracer(a), Repr::Tracer(b)) => Handle::ptr_eq(a, b),
             _ => false,
         }
+    }
+
+    /// True if any transform, or the imperative surface, differentiates what depends on this tensor. For bindings to other
+    /// languages.
+    #[doc(hidden)]
+    pub fn is_differentiated(&self) -> bool {
+        crate::interp::is_differentiated(self)
     }
 
     /// A number that no other value has while this one is held.
