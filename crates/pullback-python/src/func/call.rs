@@ -94,6 +94,11 @@ impl<'py> Call<'_, 'py> {
 
     /// All arguments, which are differentiated, as a tree.
     pub fn all(&self, name: &str) -> PyResult<PyTree> {
+        if self.args.is_empty() {
+            return Err(PyValueError::new_err(format!(
+                "{name}: expected at least one argument to differentiate, got none"
+            )));
+        }
         self.take(name, (0..self.args.len()).collect(), false)
     }
 
@@ -103,10 +108,13 @@ impl<'py> Call<'_, 'py> {
         for &n in &numbers {
             let argument = self.args.get_item(n)?;
             let child = flatten_into(&argument, &mut leaves)?;
-            if child.leaves() == 0 {
-                let (got, class) = (child.describe(), short(&argument));
-                let help = if is_inexact(&argument) { "; help: make it a tensor with `pullback.tensor`" } else { "" };
-                let got = if matches!(child, Structure::Static(_)) { class } else { got };
+            // An empty container has an empty derivative.
+            if child.leaves() == 0 && (child.has_statics() || matches!(child, Structure::None)) {
+                let got = if matches!(child, Structure::Static(_)) { short(&argument) } else { child.describe() };
+                let help = match is_inexact(&argument) || is_array(&argument) {
+                    true => "; help: make it a tensor with `pullback.tensor`",
+                    false => "",
+                };
                 return Err(PyTypeError::new_err(format!(
                     "{name}: expected tensors to differentiate at argument[{n}], got {got}{help}"
                 )));
