@@ -70,6 +70,7 @@ def summary(doc):
 
 def aliased(source):
     """The types that a member of `Tensor` may name."""
+    source = re.sub(rf"-> ({'|'.join(HIDDEN)})\b", r"-> _\1", source)
     return re.sub(rf"(?<!def )(?<![\w.'\"])({'|'.join(HIDDEN)})\b(?![:('\"])", r"_\1", source)
 
 
@@ -107,6 +108,79 @@ def namespace(name, title, functions):
     out = [HEAD.format(title), TYPING, "\n", f"from {dots} import return_types\nfrom {dots}_core import DTypeLike, Number, Tensor\n\n"]
     out.append("__all__ = [\n" + "".join(f'    "{f}",\n' for f in functions) + "]\n\n")
     out += [operation(f, *functions[f]) + "\n" for f in functions]
+    return "".join(out).rstrip() + "\n"
+
+
+def others(module, functions):
+    """What a module has beside operations: things of the native module, other names of classes, and functions in Python."""
+    names = [name for name in module.__all__ if name not in functions]
+    own = {name: getattr(module, name) for name in names}
+    native = [name for name, value in own.items() if getattr(_core, name, None) is value]
+    out = [f"from {'.' * module.__name__.count('.')}_core import {name} as {name}\n" for name in native] + ["\n"]
+    for name, value in own.items():
+        if name in native:
+            continue
+        if inspect.isclass(value):
+            out.append(f"{name} = {value.__name__}\n\n")
+        else:
+            signature = inspect.signature(value, eval_str=False)
+            parameters = [inspect.formatannotation(p.annotation) for p in signature.parameters.values()]
+            parameters = [
+                f"{p.name}: {type_}" + ("" if p.default is p.empty else f" = {p.default!r}")
+                for p, type_ in zip(signature.parameters.values(), parameters)
+            ]
+            result = inspect.formatannotation(signature.return_annotation).replace("pullback._core.", "").replace("pullback.random.", "")
+            parameters = [p.replace("pullback.random.", "") for p in parameters]
+            out.append(define(name, parameters, result, "", summary(inspect.getdoc(value))) + "\n")
+    return "".join(out).rstrip() + "\n"
+
+
+# The types of parameters of these names.
+NAMED = {
+    "shape": "SupportsIndex | Sequence[SupportsIndex]",
+    "tensor": "Tensor",
+    "input": "Tensor",
+    "tensors": "Any",
+    "dtype": "DTypeLike | None",
+    "generator": "Generator | Key | None",
+    "path": "str | PathLike[str]",
+    "metadata": "dict[str, str] | None",
+    "param": "float | None",
+    "mode": "str",
+    "nonlinearity": "str",
+}
+# What these return; the others, a tensor.
+RETURNED = {
+    "calculate_gain": "float",
+    "load": "Any",
+    "load_safetensors": "dict[str, Tensor]",
+    "load_safetensors_metadata": "dict[str, str]",
+    "load_npz": "dict[str, Tensor]",
+    "save": "None",
+    "save_safetensors": "None",
+    "save_npy": "None",
+    "save_npz": "None",
+}
+
+
+def native(module):
+    """The stub of a module whose functions are native, with types by the names of their parameters."""
+    out = [
+        HEAD.format(summary(module.__doc__.strip())),
+        "from collections.abc import Sequence\nfrom os import PathLike\nfrom typing import Any, SupportsFloat, SupportsIndex\n\n",
+        "from ._core import DTypeLike, Generator, Key, Tensor\n\n",
+    ]
+    for name in module.__all__:
+        function = getattr(module, name)
+        parameters, starred = [], False
+        for p in inspect.signature(function).parameters.values():
+            if p.kind is p.KEYWORD_ONLY and not starred:
+                parameters.append("*")
+                starred = True
+            default = "" if p.default is p.empty else " = ..." if p.default is Ellipsis else f" = {p.default!r}"
+            number = {bool: "bool", int: "SupportsIndex", float: "SupportsFloat"}.get(type(p.default), "Any")
+            parameters.append(f"{p.name}: {NAMED.get(p.name, number)}{default}")
+        out.append(define(name, parameters, RETURNED.get(name, "Tensor"), "", summary(inspect.getdoc(function))) + "\n")
     return "".join(out).rstrip() + "\n"
 
 
@@ -212,7 +286,7 @@ def class_(name, value, known, methods):
     for member in [*known, *sorted(m for m in members if m not in known)]:
         if member in known:
             body += [indented(lines, INDENT) for lines in known[member]]
-        elif name == "Tensor" and member in methods:
+        elif member in methods:
             body.append(operation(member, *methods[member], is_method=True))
         elif members[member] is None:
             mark = "  # type: ignore[assignment]" if member == "__hash__" else ""
@@ -222,7 +296,7 @@ def class_(name, value, known, methods):
     return "".join(out + (body or ["    ...\n"]))
 
 
-def core(methods):
+def core(functions, methods):
     """The stub of the native module."""
     classes, others = fragments()
     out = [HEAD.format("The native module."), "import builtins\n", TYPING.replace("overload", "TypeAlias, overload"), "\n", "from . import return_types\n\n", ALIASES]
@@ -233,7 +307,8 @@ def core(methods):
         if name in others:
             out += [lines + "\n" for lines in others[name]]
         elif inspect.isclass(value):
-            out.append(class_(name, value, classes.get(name, {}), methods))
+            own = {"Tensor": methods, "Key": functions["random"], "Generator": functions["random"]}
+            out.append(class_(name, value, classes.get(name, {}), own.get(name, {})))
         elif inspect.ismodule(value):
             out.append(f"{name}: Any\n")
         elif isinstance(value, dict):
@@ -246,11 +321,15 @@ def core(methods):
 def stubs():
     """The text of each file."""
     functions, methods = operations()
-    out = {PACKAGE / "_core.pyi": core(methods), PACKAGE / "return_types.pyi": return_types()}
+    out = {PACKAGE / "_core.pyi": core(functions, methods), PACKAGE / "return_types.pyi": return_types()}
     for name, all_ in functions.items():
         module = sys.modules[f"pullback.{name or '_operations'}"]
         path = PACKAGE.joinpath(*(name or "_operations").split(".")).with_suffix(".pyi")
         out[path] = namespace(name, module.__doc__, all_)
+        if name == "random":
+            out[path] += "\n" + others(module, all_)
+    for name in ("init", "io"):
+        out[PACKAGE / f"{name}.pyi"] = native(sys.modules[f"pullback.{name}"])
     return out
 
 

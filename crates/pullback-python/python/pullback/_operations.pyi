@@ -701,7 +701,7 @@ def matrix_rank(input: Tensor, rtol: SupportsFloat | None = None) -> Tensor:
     times the distance from 1 to the next number.
     """
 
-def one_hot(input: Tensor, num_classes: SupportsIndex, dtype: DTypeLike = 'int64') -> Tensor:
+def one_hot(input: Tensor, num_classes: SupportsIndex, dtype: DTypeLike | None = 'int64') -> Tensor:
     """One at the position that each element names and zero elsewhere, along a new last dimension of size `classes`."""
 
 def cross_entropy(input: Tensor, target: Tensor, reduction: Literal['none', 'mean', 'sum'] = 'mean') -> Tensor:
