@@ -11,6 +11,7 @@ use smallvec::SmallVec;
 use super::{Overload, signature};
 use crate::convert::{self, Operand};
 use crate::dtype::DTypeArg;
+use crate::random;
 use crate::tensor::PyTensor;
 
 /// Why an overload does not take the arguments.
@@ -212,6 +213,9 @@ fn choice(object: Borrowed<'_, '_, PyAny>, k: usize, names: &[&str]) -> Option<R
 #[inline]
 pub fn value(parameter: &Parameter, object: Borrowed<'_, '_, PyAny>, k: usize) -> Result<Value, Refused> {
     if object.is_none() {
+        if parameter.kind == Kind::DType && parameter.default.is_some() {
+            return Ok(Value::Missing);
+        }
         return if parameter.or_none { Ok(Value::None) } else { Err(wrong(object, k)) };
     }
     match parameter.kind {
@@ -239,6 +243,10 @@ pub fn value(parameter: &Parameter, object: Borrowed<'_, '_, PyAny>, k: usize) -
         Kind::DType => match object.extract::<DTypeArg>() {
             Ok(dtype) => Ok(Value::DType(dtype.0)),
             Err(_) => Err(wrong(object, k)),
+        },
+        Kind::Source => match random::source(object) {
+            Some(source) => Ok(Value::Source(source)),
+            None => Err(wrong(object, k)),
         },
         Kind::Choice(names) => choice(object, k, names).unwrap_or_else(|| Err(wrong(object, k))),
         Kind::IntsOr(names) => choice(object, k, names).unwrap_or_else(|| int_list(object, k)),

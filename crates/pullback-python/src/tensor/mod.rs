@@ -10,6 +10,9 @@ mod operators;
 mod pickle;
 mod read;
 
+pub use create::named_size;
+pub use data::tensor_of;
+
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use pullback::{DType, Tensor};
