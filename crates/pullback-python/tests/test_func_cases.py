@@ -278,3 +278,43 @@ def test_c159_branches_may_be_joined_in_any_order():
         assert grad(lambda x: join(x * x, x**3))(f64(2.0)).item() == 4
     dq = grad(lambda a, b: a + b, argnums=(0, 1))(f64(4.0), f64(8.0))
     assert [d.item() for d in dq] == [1, 1] and grad(lambda x: x * x + x**3)(f64(2.0)).item() == 16
+
+
+@pytest.mark.parametrize("change", [lambda t, x: t.add_(1.0), lambda t, x: t.add_(x), lambda t, x: t.__setitem__((), x),
+                                    lambda t, x: t.__iadd__(x)])
+def test_c43_g20_captured_tensors_are_not_changed_in_place(change):
+    """Once for all lanes would not be what a loop does, and a value of the transform would stay in the tensor."""
+    for transform in [lambda f: vmap(f)(f64([1.0, 2.0])), lambda f: grad(f)(f64(1.0)), lambda f: vjp(f, f64(1.0)),
+                      lambda f: jvp(f, (f64(1.0),), (f64(1.0),)), lambda f: vmap(f, chunk_size=1)(f64([1.0, 2.0]))]:
+        captured = f64(0.0)
+        with pytest.raises(RuntimeError, match=r"in-place changes .* got a captured one, f64\[\]; help: return the new value"):
+            transform(lambda x: (change(captured, x), x)[1])
+        assert captured.item() == 0 and captured.add_(1.0).item() == 1
+
+
+def test_tensors_of_the_function_may_be_changed_in_place():
+    def f(x):
+        total = f64(0.0)
+        for k in range(3):
+            total += x * k
+        x *= 2
+        return total + x
+
+    assert grad(f)(f64(1.0)).item() == 5 and vmap(f)(f64([1.0, 2.0])).tolist() == [5, 10]
+
+    def nested(x):
+        total = f64(0.0)
+        total += grad(lambda y: y * y)(x)
+        return total
+
+    assert grad(nested)(f64(1.0)).item() == 2
+    with pytest.raises(RuntimeError, match="^grad > grad: expected in-place changes"):
+        grad(lambda x: grad(lambda y: x.add_(y))(x))(f64(1.0))
+
+
+def test_results_with_names_are_trees():
+    out = vmap(lambda r: r.sort())(f64([[3.0, 1.0], [2.0, 5.0]]))
+    assert out.values.tolist() == [[1, 3], [2, 5]] and out.indices.tolist() == [[1, 0], [0, 1]]
+    assert type(out) is type(f64([1.0]).sort())
+    j = jacrev(lambda x: x.svd() if False else x.aminmax())(f64([3.0, 1.0]))
+    assert j.min.tolist() == [0, 1] and j.max.tolist() == [1, 0]

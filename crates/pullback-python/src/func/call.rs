@@ -5,6 +5,7 @@ use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyInt, PyTuple};
 
+use super::inside::Inside;
 use crate::error::from_py;
 use crate::tensor::PyTensor;
 use crate::tree::{Build as _, Kind, PyTree, Shaped, Structure, flatten, flatten_into, is_array, is_inexact, short};
@@ -137,6 +138,7 @@ impl<'py> Call<'_, 'py> {
 
     /// Calls the function with other values for the arguments that are in the tree.
     pub fn run(&self, selected: &PyTree) -> Result<Bound<'py, PyAny>> {
+        let _inside = Inside::enter();
         self.replaced(selected).and_then(|args| self.function.call(args, self.kwargs)).map_err(from_py)
     }
 

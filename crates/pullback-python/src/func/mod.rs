@@ -8,6 +8,7 @@ mod curvature;
 mod grad;
 mod graph;
 mod implicit;
+pub mod inside;
 mod jacobian;
 mod state;
 mod transformed;
