@@ -5,6 +5,7 @@ use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyInt, PyTuple};
 
+use super::inside::Inside;
 use crate::autograd::Block;
 use crate::error::from_py;
 use crate::tensor::PyTensor;
@@ -140,6 +141,7 @@ impl<'py> Call<'_, 'py> {
     pub fn run(&self, selected: &PyTree) -> Result<Bound<'py, PyAny>> {
         // What the function sets by `set_grad_enabled(..)` is not for its caller.
         let _block = Block::begin();
+        let _inside = Inside::enter();
         self.replaced(selected).and_then(|args| self.function.call(args, self.kwargs)).map_err(from_py)
     }
 

@@ -327,7 +327,7 @@ fn linear_solve(
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    let implicit = PyModule::new(module.py(), "implicit")?;
+    let implicit = PyModule::new(module.py(), "pullback.implicit")?;
     implicit.add_class::<PyLinearSolver>()?;
     implicit.add_class::<Solution>()?;
     implicit.add_class::<LinearSolution>()?;

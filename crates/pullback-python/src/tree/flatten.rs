@@ -209,7 +209,11 @@ fn container<'py>(x: &Bound<'py, PyAny>) -> PyResult<Option<Container<'py>>> {
         return Ok(Some(Container::Other(Kind::Custom(entry, context), children)));
     }
     if let Ok(tuple) = x.cast::<PyTuple>()
-        && let Ok(Some(fields)) = class.getattr_opt("_fields")
+        // The second is the name in tuples that are made in C, as operations return them.
+        && let Some(fields) = match class.getattr_opt("_fields")? {
+            None if class.hasattr("n_sequence_fields")? => class.getattr_opt("__match_args__")?,
+            fields => fields,
+        }
         && let Ok(fields) = fields.extract::<Vec<Py<PyString>>>()
         && fields.len() == tuple.len()
     {
