@@ -1,6 +1,6 @@
 //! One call of a Python function, as the library's `Function`.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pullback::function::{WrittenAs, backward_from_jvp, jvp_from_backward, rules};
 use pullback::{Context, Cotangent, Error, ErrorKind, Function, Result, Static, Tensor, TensorType, VmapInfo};
@@ -30,7 +30,8 @@ struct Data {
     args: Vec<Structure>,
     /// For each argument, whether any level differentiates it.
     needs: Arc<[bool]>,
-    run: Mutex<Option<Arc<Run>>>,
+    /// What was found in each run, by the address of its first output. There are several where a graph is run again.
+    runs: Mutex<Vec<(usize, Arc<Run>)>>,
 }
 
 /// What is known once `forward`, or the batching rule, has run.
@@ -91,12 +92,27 @@ impl Call {
             needs.push(tensors[first..].iter().any(Tensor::is_differentiated));
         }
         let class = cls.clone().unbind();
-        let data = Data { class, facts, args: structures, needs: needs.into(), run: Mutex::new(None) };
+        let data = Data { class, facts, args: structures, needs: needs.into(), runs: Mutex::default() };
         Ok((Call(Arc::new(data)), tensors))
     }
 
+    fn runs(&self) -> MutexGuard<'_, Vec<(usize, Arc<Run>)>> {
+        self.0.runs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn run_if_any(&self) -> Option<Arc<Run>> {
-        self.0.run.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.runs().last().map(|(_, run)| run.clone())
+    }
+
+    /// What the run found that had these outputs.
+    fn run_of(&self, outputs: &[Tensor]) -> Arc<Run> {
+        let runs = self.runs();
+        let own = match outputs.first().filter(|_| runs.len() > 1).map(Tensor::concrete_address) {
+            Some(address) => runs.iter().find(|(of, _)| *of == address),
+            None => None,
+        };
+        // Lanes may lie elsewhere than where they were; of those, nothing was kept that depends on their numbers.
+        own.or(runs.last()).map(|(_, run)| run.clone()).expect("a call is set up after it has run")
     }
 
     /// What the newest run found.
@@ -104,9 +120,15 @@ impl Call {
         self.run_if_any().expect("a call that succeeded has run `forward` or `vmap`")
     }
 
-    fn set_run(&self, run: Run) {
-        // What was there is dropped outside of the lock.
-        let _old = self.0.run.lock().unwrap_or_else(PoisonError::into_inner).replace(Arc::new(run));
+    fn set_run(&self, outputs: &[Tensor], run: Run) {
+        let entry = (outputs.first().map_or(0, Tensor::concrete_address), Arc::new(run));
+        let mut runs = self.runs();
+        // Who held the outputs of an earlier run with this address has dropped them.
+        let old = runs.iter().position(|(of, _)| *of == entry.0).map(|k| runs.remove(k));
+        runs.push(entry);
+        drop(runs);
+        // Outside of the lock: it may hold objects of the user.
+        drop(old);
     }
 
     fn parts(&self) -> Vec<Part<'_>> {
@@ -215,7 +237,7 @@ impl Call {
             }
             false => None,
         };
-        self.set_run(Run { outputs, dirty, kept });
+        self.set_run(&outs, Run { outputs, dirty, kept });
         Ok(outs)
     }
 
@@ -324,7 +346,7 @@ impl Call {
         inputs: &[Tensor],
         outputs: &[Tensor],
     ) -> Result<SavedTree> {
-        let (facts, run) = (&self.0.facts, self.run());
+        let (facts, run) = (&self.0.facts, self.run_of(outputs));
         if let Some(kept) = &run.kept {
             return self.set_up_again(py, ctx, kept, run.outputs.leaves, inputs, outputs);
         }
@@ -554,7 +576,7 @@ impl Call {
         let marks: Vec<Py<PyTensor>> =
             objects.iter().zip(&changed).filter(|(_, changed)| **changed).map(|(t, _)| t.clone().unbind()).collect();
         let dirty = self.dirty(py, &objects, &results, &changed, &marks)?;
-        self.set_run(Run { outputs, dirty, kept: None });
+        self.set_run(&outs, Run { outputs, dirty, kept: None });
         Ok((outs, out_dims))
     }
 }
