@@ -350,6 +350,13 @@ impl Call {
         if let Some(kept) = &run.kept {
             return self.set_up_again(py, ctx, kept, run.outputs.leaves, inputs, outputs);
         }
+        if facts.combined {
+            let text = "expected a method `setup_context`, which says what to keep of each lane, where a function with a rule \
+                        `vmap` is differentiated inside of the lanes; got a `forward` that takes `ctx`, which has not run";
+            let help = "let `forward` take its arguments only, and do in `setup_context(ctx, inputs, output)` what is done with \
+                        `ctx`";
+            return Err(wrong(ErrorKind::MissingRule, text.into(), help));
+        }
         let mut objects = wrapped(py, inputs)?;
         let results = wrapped(py, outputs)?;
         let mut leaf = 0;
@@ -440,7 +447,7 @@ impl Call {
         let first = if set == 0 { 0 } else { count(&state.sets[0]) };
         let mut own = tensors[first..].iter();
         let tensors = match &state.sets[set] {
-            Some(pattern) => pattern.iter().map(|present| own.next().filter(|_| *present).cloned()).collect(),
+            Some(pattern) => pattern.iter().map(|present| if *present { own.next().cloned() } else { None }).collect(),
             None => Vec::new(),
         };
         let only_for_other = state.sets[set].is_none() && state.sets[1 - set].is_some();
@@ -475,10 +482,12 @@ impl Call {
         self.refuse_missing(&parts, needs, &returned)?;
         let found = all_entries("gradient", "argument", &parts, &returned, true)?;
         let fit = |(k, grad): (usize, Option<Tensor>)| match grad {
-            // Integers take none, which the library says.
-            Some(grad) if needs[k] || !types[k].dtype.is_differentiable() => {
-                Ok(in_dtype("gradient", &name_of_leaf(&parts, k), grad, &types[k])?.into())
+            Some(grad) if !types[k].dtype.is_differentiable() => {
+                let (name, ty, got) = (name_of_leaf(&parts, k), &types[k], grad.ty());
+                let text = format!("expected None as the gradient of {name}, which is {ty} and takes none, got {got}");
+                Err(wrong(ErrorKind::Rule, text, ""))
             }
+            Some(grad) if needs[k] => Ok(in_dtype("gradient", &name_of_leaf(&parts, k), grad, &types[k])?.into()),
             _ => Ok(Cotangent::zero()),
         };
         found.into_iter().enumerate().map(fit).collect()
