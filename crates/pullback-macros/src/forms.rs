@@ -104,8 +104,8 @@ fn literal(input: ParseStream) -> Result<TokenStream, Error> {
         let all: TokenStream = inner.parse()?;
         return Ok(quote!(Literal::Ints(&[#all])));
     }
-    if input.parse::<Option<Token![Self]>>()?.is_some() {
-        return Err(input.error("expected a literal"));
+    if let Some(dtype) = input.parse::<Option<Ident>>()? {
+        return Ok(quote!(Literal::DType(crate::DType::#dtype)));
     }
     let minus = input.parse::<Option<Token![-]>>()?;
     Ok(match input.parse()? {
@@ -157,6 +157,7 @@ fn conversion(ty: &Type, v: &Ident) -> Result<(TokenStream, TokenStream), Error>
             let Some(TypeParamBound::Trait(bound)) = all.bounds.first() else { return Err(unknown()) };
             match generic(&bound.path) {
                 Some((name, _)) if name == "Operand" => (quote!(AnyOperand), quote!(#v)),
+                Some((name, _)) if name == "Indices" => (quote!(Vec<crate::IndexItem>), quote!(#v)),
                 Some((name, Some(target))) if name == "Into" => (quote!(#target), quote!(#v)),
                 _ => return Err(unknown()),
             }
@@ -255,8 +256,6 @@ impl Row {
             if k == 0 && name == "self" {
                 (is_function, is_method) = (false, true);
                 name = "input".to_owned();
-            } else if of_self && k == 0 {
-                is_method = false;
             }
             receiver = receiver.or(of_self.then_some(k));
             bound.push(Bound { name, written, ty });
@@ -265,9 +264,11 @@ impl Row {
             bound.insert(0, Bound { name: "input".to_owned(), written: &implied, ty: None });
             receiver = Some(0);
         }
-        if form.path.len() > 1 {
-            is_method = false;
+        let mut path = &form.path[..];
+        if path[0] == "function" {
+            path = &path[1..];
         }
+        is_method &= form.path.len() == 1 && (!is_function || receiver == Some(0));
 
         let variables: Vec<Ident> = (0..bound.len()).map(|k| format_ident!("argument_{k}")).collect();
         let mut describe = vec![];
@@ -305,7 +306,7 @@ impl Row {
             Some(me) => quote!(Tensor::#name(&#me, #(#passed),*)),
             None => quote!(#name(#(#passed),*)),
         };
-        let (last, namespace) = form.path.split_last().expect("a path has a part");
+        let (last, namespace) = path.split_last().expect("a path has a part");
         let namespace = namespace.join(".");
         let results = results(self, &form.results)?;
         Ok(quote!(Form {
@@ -329,7 +330,7 @@ impl Row {
 
 pub fn expand(input: TokenStream) -> Result<TokenStream, Error> {
     let mut row: Row = syn::parse2(input)?;
-    // What an index is, is a matter of each language.
+    // What an index is, is a matter of each language, unless a form takes it as tensors.
     let of_indices = |(_, ty): &(Ident, Type)| match ungroup(ty) {
         Type::ImplTrait(all) => match all.bounds.first() {
             Some(TypeParamBound::Trait(bound)) => bound.path.segments.last().is_some_and(|s| s.ident == "Indices"),
@@ -337,7 +338,7 @@ pub fn expand(input: TokenStream) -> Result<TokenStream, Error> {
         },
         _ => false,
     };
-    if row.parameters.iter().any(of_indices) {
+    if row.forms.is_empty() && row.parameters.iter().any(of_indices) {
         return Ok(quote!(&[]));
     }
     if row.forms.is_empty() {

@@ -65,7 +65,7 @@ fn lengthen(raised: &Bound<'_, PyBaseException>, outer: &str, last: &str) -> PyR
 
 /// A new exception of the class that fits.
 fn new(error: &pullback::Error) -> PyErr {
-    let text = error.to_string();
+    let text = crate::wording::in_python(error.to_string());
     match error.kind() {
         ErrorKind::Dtype => PyTypeError::new_err(text),
         ErrorKind::Index | ErrorKind::Dim => PyIndexError::new_err(text),

@@ -3,6 +3,7 @@
 
 use pyo3::prelude::*;
 
+mod autograd;
 mod convert;
 mod dtype;
 mod error;
@@ -11,16 +12,19 @@ mod function;
 mod ops;
 mod tensor;
 mod tree;
+mod wording;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-#[pymodule]
+// Whatever is shared is guarded by locks of its own.
+#[pymodule(gil_used = false)]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     error::register(module)?;
     function::register(module)?;
     dtype::register(module)?;
+    autograd::register(module)?;
     tensor::register(module)?;
     tree::register_module(module)?;
     func::register(module)?;

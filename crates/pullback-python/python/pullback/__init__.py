@@ -2,7 +2,20 @@
 
 from . import autograd, fft, func, linalg, nn, return_types, special, tree
 from ._core import EscapedTracerError, InternalError, Tensor, __version__
+from .autograd import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from ._operations import *
 from ._values import *
 
-__all__ = ["EscapedTracerError", "InternalError", "Tensor", "__version__", "autograd", "func", "tree"]
+__all__ = [
+    "EscapedTracerError",
+    "InternalError",
+    "Tensor",
+    "__version__",
+    "autograd",
+    "enable_grad",
+    "func",
+    "is_grad_enabled",
+    "no_grad",
+    "set_grad_enabled",
+    "tree",
+]

@@ -1,14 +1,15 @@
 //! Python objects as arguments of the kind that a parameter takes.
 
+use pullback::Tensor;
 use pullback::dynamic::{Kind, Parameter, Value};
-use pullback::{Complex, Scalar};
 use pyo3::Borrowed;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyString, PyTuple};
 use smallvec::SmallVec;
 
 use super::{Overload, signature};
+use crate::convert::{self, Operand};
 use crate::dtype::DTypeArg;
 use crate::tensor::PyTensor;
 
@@ -33,19 +34,22 @@ pub enum Refused {
 impl Refused {
     /// The exception.
     #[cold]
-    pub fn raise(self, _py: Python<'_>, overload: &Overload) -> PyErr {
+    pub fn raise(self, overload: &Overload, is_method: bool) -> PyErr {
+        // The tensor whose method it is does not count.
+        let hidden = usize::from(is_method);
         let name = overload.form.name;
         let parameter = |k: usize| &overload.parameters[k].of;
         match self {
             Refused::Missing(k) => PyTypeError::new_err(format!(
                 "{name}() missing required argument '{}' (pos {})",
                 parameter(k).name,
-                k + 1
+                k + 1 - hidden
             )),
             Refused::TooMany(given) => {
-                let (most, form) = (overload.parameters.len(), signature::of_overload(overload, 0));
+                let (most, given) = (overload.parameters.len() - hidden, given - hidden);
+                let form = signature::of_overload(overload, hidden);
                 PyTypeError::new_err(format!(
-                    "{form} takes at most {most} arguments, with the tensor itself; {given} were given"
+                    "{name}() takes at most {most} arguments, but {given} were given; it is {form}"
                 ))
             }
             Refused::Twice(k) => {
@@ -53,7 +57,7 @@ impl Refused {
             }
             Refused::Unexpected(keyword) => PyTypeError::new_err(format!(
                 "{name}() got an unexpected keyword argument '{keyword}'; it is {}",
-                signature::of_overload(overload, 0)
+                signature::of_overload(overload, hidden)
             )),
             Refused::Type(k, found) => {
                 let p = parameter(k);
@@ -116,9 +120,32 @@ fn int(object: Borrowed<'_, '_, PyAny>, k: usize) -> Result<i64, Refused> {
     })
 }
 
-/// Integers of a parameter.
-pub fn ints<'a, 'py: 'a>(all: impl Iterator<Item = Borrowed<'a, 'py, PyAny>>, k: usize) -> Result<Value, Refused> {
-    Ok(Value::Ints(all.map(|object| int(object, k)).collect::<Result<_, _>>()?))
+/// Whether an object is an element of what a parameter takes several of.
+pub fn is_element(parameter: &Parameter, object: Borrowed<'_, '_, PyAny>) -> bool {
+    match parameter.kind {
+        Kind::Tensors => object.is_instance_of::<PyTensor>(),
+        _ => is_int(object),
+    }
+}
+
+/// The value of a parameter whose elements are arguments of their own.
+pub fn all<'a, 'py: 'a>(
+    parameter: &Parameter,
+    elements: impl Iterator<Item = Borrowed<'a, 'py, PyAny>>,
+    k: usize,
+) -> Result<Value, Refused> {
+    Ok(match parameter.kind {
+        Kind::Tensors => Value::Tensors(elements.map(|object| tensor(object, k)).collect::<Result<_, _>>()?),
+        _ => Value::Ints(elements.map(|object| int(object, k)).collect::<Result<_, _>>()?),
+    })
+}
+
+#[inline]
+fn tensor(object: Borrowed<'_, '_, PyAny>, k: usize) -> Result<Tensor, Refused> {
+    match object.cast_exact::<PyTensor>() {
+        Ok(t) => Ok(t.get().get()),
+        Err(_) => Err(wrong(object, k)),
+    }
 }
 
 #[inline]
@@ -133,29 +160,14 @@ fn float(object: Borrowed<'_, '_, PyAny>, k: usize) -> Result<f64, Refused> {
     Err(wrong(object, k))
 }
 
-/// A number in the place of a tensor.
-fn number(object: Borrowed<'_, '_, PyAny>, k: usize) -> Result<Scalar, Refused> {
-    if let Ok(x) = object.cast::<PyFloat>() {
-        return Ok(Scalar::Float(x.value()));
+/// A tensor, or a number in the place of one.
+fn operand(object: Borrowed<'_, '_, PyAny>, k: usize) -> Result<Value, Refused> {
+    match convert::operand(&object) {
+        Ok(Some(Operand::Tensor(t))) => Ok(Value::Tensor(t)),
+        Ok(Some(Operand::Number(n))) => Ok(Value::Number(n)),
+        Ok(None) => Err(wrong(object, k)),
+        Err(raised) => Err(Refused::Raised(raised)),
     }
-    if let Ok(b) = object.cast::<PyBool>() {
-        return Ok(Scalar::Bool(b.is_true()));
-    }
-    if object.is_instance_of::<PyInt>() {
-        return Ok(Scalar::Int(int(object, k)?));
-    }
-    if let Ok(z) = object.cast::<PyComplex>() {
-        return Ok(Scalar::Complex(Complex::new(z.real(), z.imag())));
-    }
-    // NumPy's numbers say what they are as Python's.
-    let is_number = object.hasattr("dtype").unwrap_or(false) && !object.get_type().hasattr("__len__").unwrap_or(true);
-    if is_number
-        && let Ok(item) = object.call_method0("item")
-        && !item.is(object)
-    {
-        return number(item.as_borrowed(), k);
-    }
-    Err(wrong(object, k))
 }
 
 /// The elements of a list, a tuple or another sequence that is no text.
@@ -179,7 +191,7 @@ fn elements<'py, T>(
 
 fn int_list(object: Borrowed<'_, '_, PyAny>, k: usize) -> Result<Value, Refused> {
     if is_int(object) {
-        return ints(std::iter::once(object), k);
+        return Ok(Value::Ints(SmallVec::from_slice(&[int(object, k)?])));
     }
     Ok(Value::Ints(SmallVec::from_vec(elements(object, k, |x| int(x, k))?)))
 }
@@ -198,26 +210,14 @@ fn choice(object: Borrowed<'_, '_, PyAny>, k: usize, names: &[&str]) -> Option<R
 
 /// The value of an argument for parameter `k`.
 #[inline]
-pub fn convert(parameter: &Parameter, object: Borrowed<'_, '_, PyAny>, k: usize) -> Result<Value, Refused> {
+pub fn value(parameter: &Parameter, object: Borrowed<'_, '_, PyAny>, k: usize) -> Result<Value, Refused> {
     if object.is_none() {
         return if parameter.or_none { Ok(Value::None) } else { Err(wrong(object, k)) };
     }
     match parameter.kind {
-        Kind::Tensor => match object.cast::<PyTensor>() {
-            Ok(t) => Ok(Value::Tensor(t.get().get())),
-            Err(_) => Err(wrong(object, k)),
-        },
-        Kind::Operand => match object.cast::<PyTensor>() {
-            Ok(t) => Ok(Value::Tensor(t.get().get())),
-            Err(_) => number(object, k).map(Value::Number),
-        },
-        Kind::Tensors => {
-            let one = |x: Borrowed<'_, '_, PyAny>| match x.cast::<PyTensor>() {
-                Ok(t) => Ok(t.get().get()),
-                Err(_) => Err(wrong(x, k)),
-            };
-            Ok(Value::Tensors(elements(object, k, one)?))
-        }
+        Kind::Tensor => tensor(object, k).map(Value::Tensor),
+        Kind::Operand => operand(object, k),
+        Kind::Tensors => Ok(Value::Tensors(elements(object, k, |x| tensor(x, k))?)),
         Kind::Int => int(object, k).map(Value::Int),
         Kind::Ints => int_list(object, k),
         Kind::Float => float(object, k).map(Value::Float),

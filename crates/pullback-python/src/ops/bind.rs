@@ -14,10 +14,8 @@ use smallvec::SmallVec;
 
 use super::argument::{self, Refused};
 use super::{OPERATIONS, Operation, Overload, outcome, signature};
+use crate::convert::compute;
 use crate::error::{InternalError, OrRaise};
-
-/// From this number of elements on, other threads of Python run during a call.
-const LARGE: usize = 4096;
 
 /// The arguments that Python passes.
 struct Given<'a, 'py> {
@@ -110,7 +108,7 @@ fn call(operation: &Operation, given: &Given<'_, '_>) -> PyResult<Py<PyAny>> {
         }
     }
     match (&operation.overloads[..], first) {
-        ([only], Some(refused)) => Err(refused.raise(given.py, only)),
+        ([only], Some(refused)) => Err(refused.raise(only, given.me.is_some())),
         _ => Err(no_overload(operation, given)),
     }
 }
@@ -118,8 +116,8 @@ fn call(operation: &Operation, given: &Given<'_, '_>) -> PyResult<Py<PyAny>> {
 #[inline]
 fn run(py: Python<'_>, overload: &Overload, mut arguments: Arguments) -> PyResult<Py<PyAny>> {
     let call = overload.form.call;
-    let result = if arguments.numel() >= LARGE { py.detach(|| call(&mut arguments)) } else { call(&mut arguments) };
-    outcome::to_python(py, overload, result.or_raise()?)
+    let outcome = compute(py, arguments.numel(), || call(&mut arguments)).or_raise()?;
+    outcome::to_python(py, overload, outcome)
 }
 
 /// The arguments in the order of the parameters.
@@ -138,15 +136,15 @@ fn bind(overload: &Overload, given: &Given<'_, '_>) -> Result<Arguments, Refused
                 if named.contains(&k) {
                     return Err(Refused::Twice(k));
                 }
-                if parameter.of.is_variadic && argument::is_int(object) {
+                if parameter.of.is_variadic && argument::is_element(&parameter.of, object) {
                     let rest = (k..count).filter_map(|k| given.at(k));
-                    arguments.push(argument::ints(rest, k)?);
+                    arguments.push(argument::all(&parameter.of, rest, k)?);
                     return match parameters.get(k + 1) {
                         None => Ok(arguments),
                         Some(_) => finish(overload, given, &named, k + 1, arguments),
                     };
                 }
-                argument::convert(&parameter.of, object, k)?
+                argument::value(&parameter.of, object, k)?
             }
             None => return finish(overload, given, &named, k, arguments),
         };
@@ -168,7 +166,7 @@ fn finish(
 ) -> Result<Arguments, Refused> {
     for (k, parameter) in overload.parameters.iter().enumerate().skip(from) {
         arguments.push(match named.iter().position(|&n| n == k) {
-            Some(at) => argument::convert(&parameter.of, given.object(given.positional + at), k)?,
+            Some(at) => argument::value(&parameter.of, given.object(given.positional + at), k)?,
             None if parameter.of.default.is_some() => Value::Missing,
             None => return Err(Refused::Missing(k)),
         });

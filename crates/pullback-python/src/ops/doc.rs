@@ -1,81 +1,131 @@
 //! The documentation of operations for Python, made of that for Rust.
 
-use super::{Operation, signature};
+use std::collections::HashMap;
 
-/// What `help()` shows.
-pub fn text(operation: &Operation) -> String {
-    let skipped = usize::from(operation.is_method);
-    if let Some(overload) = signature::most_general(operation) {
-        return of_row(overload.row.doc);
-    }
-    let one = |overload: &super::Overload| {
-        let head = signature::of_overload(overload, skipped);
-        format!("{head} -> {}\n\n{}", signature::result(overload), of_row(overload.row.doc))
-    };
-    operation.overloads.iter().map(one).collect::<Vec<_>>().join("\n\n")
+use pullback::testing::operations;
+use pullback::testing::table::OpInfo;
+
+use super::{Operation, Overload, example, signature};
+
+/// Makes the documentation of operations.
+pub struct Docs {
+    /// The Python names of rows, with `pullback.` before those of functions.
+    names: HashMap<&'static str, String>,
 }
 
-/// The documentation of a row: headings as in Python, links as names, and no Rust.
-fn of_row(doc: &str) -> String {
-    let mut out = String::new();
-    let mut in_code = false;
-    let mut heading: Option<String> = None;
-    for line in doc.lines() {
-        let line = line.strip_prefix(' ').unwrap_or(line);
-        if line.starts_with("```") {
-            in_code = !in_code;
-            continue;
+impl Docs {
+    pub fn new() -> Docs {
+        let name = |row: &'static OpInfo| {
+            let form = row.forms.first()?;
+            let namespace = match super::namespace_of(row.module) {
+                "fft" => "fft.",
+                _ => "",
+            };
+            let prefix = if row.forms.iter().any(|f| f.is_method) { "" } else { "pullback." };
+            let namespace = if prefix.is_empty() { "" } else { namespace };
+            Some((row.name, format!("{prefix}{namespace}{}", form.name)))
+        };
+        Docs { names: operations().filter_map(name).collect() }
+    }
+
+    /// What `help()` shows.
+    pub fn of(&self, operation: &Operation) -> String {
+        if let [overload] = &operation.overloads[..] {
+            return self.of_row(overload.row);
         }
-        if in_code {
-            continue;
-        }
-        if let Some(title) = line.strip_prefix("# ") {
-            heading = Some(title.to_owned());
-            continue;
-        }
-        if line.trim().is_empty() {
-            if heading.is_none() {
+        let skipped = usize::from(operation.is_method);
+        let one = |overload: &Overload| {
+            let head = signature::of_overload(overload, skipped);
+            format!("{head} -> {}\n\n{}", signature::result(overload), self.of_row(overload.row))
+        };
+        operation.overloads.iter().map(one).collect::<Vec<_>>().join("\n\n")
+    }
+
+    /// The documentation of a row: headings as in Python, links as names, and no Rust.
+    fn of_row(&self, row: &OpInfo) -> String {
+        let mut out = String::new();
+        let mut code: Option<String> = None;
+        let mut heading = None;
+        for line in row.doc.lines() {
+            let line = line.strip_prefix(' ').unwrap_or(line);
+            if line.starts_with("```") {
+                match code.take() {
+                    None => code = Some(String::new()),
+                    Some(code) => {
+                        if let Some(example) = example::translate(&code, &self.names) {
+                            begin(&mut out, &mut heading);
+                            out.push_str(&example);
+                            out.push('\n');
+                        }
+                    }
+                }
+            } else if let Some(code) = &mut code {
+                code.push_str(line);
+                code.push('\n');
+            } else if let Some(title) = line.strip_prefix("# ") {
+                heading = Some(title.to_owned());
+            } else if line.trim().is_empty() {
+                if heading.is_none() {
+                    out.push('\n');
+                }
+            } else {
+                begin(&mut out, &mut heading);
+                out.push_str(&self.line(line));
                 out.push('\n');
             }
-            continue;
         }
-        if let Some(title) = heading.take() {
-            while out.ends_with('\n') {
-                out.pop();
-            }
-            out.push_str(&format!("\n\n{title}:\n"));
-        }
-        out.push_str(&links(line));
-        out.push('\n');
+        out.trim().to_owned()
     }
-    out.trim().to_owned()
+
+    /// A line with the texts of its links, the exceptions for kinds of errors, and Python's names.
+    fn line(&self, line: &str) -> String {
+        let mut out = String::new();
+        let mut rest = line;
+        while let Some(start) = rest.find(['[', '`']) {
+            let (before, after) = rest.split_at(start);
+            out.push_str(before);
+            if after.starts_with('`') {
+                let end = after[1..].find('`').map_or(after.len(), |end| end + 2);
+                out.push_str(&self.quoted(&after[..end]));
+                rest = &after[end..];
+                continue;
+            }
+            let end = after.find(']').unwrap_or(after.len() - 1);
+            let is_name = after[1..].starts_with('`') && after[..end].ends_with('`');
+            let target = after[end + 1..].starts_with('(').then(|| after[end..].find(')')).flatten();
+            match (is_name, target) {
+                (true, _) => out.push_str(&self.quoted(&after[1..end])),
+                (false, Some(_)) => out.push_str(&after[1..end]),
+                (false, None) => out.push_str(&after[..=end]),
+            }
+            rest = &after[target.map_or(end + 1, |close| end + close + 1)..];
+        }
+        out.push_str(rest);
+        out
+    }
+
+    /// A name in backquotes, as Python has it.
+    fn quoted(&self, text: &str) -> String {
+        let name = text.trim_matches('`');
+        let python = match name {
+            "Shape" | "Value" | "Arity" => "ValueError",
+            "Dim" | "Index" => "IndexError",
+            "Dtype" => "TypeError",
+            "MissingRule" => "NotImplementedError",
+            "ConcreteValueNeeded" | "NotDifferentiable" => "RuntimeError",
+            "true" => "True",
+            "false" => "False",
+            "DType" => "dtype",
+            name => self.names.get(name).map_or(name, |name| name),
+        };
+        format!("`{python}`")
+    }
 }
 
-/// A line with the texts of its links.
-fn links(line: &str) -> String {
-    let mut out = String::new();
-    let mut rest = line;
-    while let Some(start) = rest.find('[') {
-        let (before, after) = rest.split_at(start);
-        out.push_str(before);
-        // `[text](target)`, or [`name`].
-        let end = after.find(']');
-        match end {
-            Some(end) if after[end + 1..].starts_with('(') && !before.ends_with('`') => {
-                let close = after[end..].find(')').map_or(after.len(), |c| end + c + 1);
-                out.push_str(&after[1..end]);
-                rest = &after[close..];
-            }
-            Some(end) if after[1..].starts_with('`') && after[..end].ends_with('`') => {
-                out.push_str(&after[1..end]);
-                rest = &after[end + 1..];
-            }
-            _ => {
-                out.push('[');
-                rest = &after[1..];
-            }
-        }
+/// Begins a section, if a heading waits for its text.
+fn begin(out: &mut String, heading: &mut Option<String>) {
+    if let Some(title) = heading.take() {
+        out.truncate(out.trim_end().len());
+        out.push_str(&format!("\n\n{title}:\n"));
     }
-    out.push_str(rest);
-    out
 }

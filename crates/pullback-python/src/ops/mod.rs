@@ -19,10 +19,12 @@ use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 mod argument;
 mod bind;
 mod doc;
+mod example;
 mod outcome;
 mod signature;
 mod trampoline;
 
+use self::doc::Docs;
 use crate::tensor::PyTensor;
 
 /// What one name stands for: a method, or a function of a namespace.
@@ -92,20 +94,28 @@ fn collect(py: Python<'_>) -> PyResult<Vec<Operation>> {
                     .map(|of| Parameter { of, key: PyString::intern(py, of.name).unbind() })
                     .collect();
                 let named = outcome::named(py, form)?;
-                all[place].overloads.push(Overload { row, form, parameters, named });
+                add(&mut all[place].overloads, Overload { row, form, parameters, named });
             }
         }
     }
     Ok(all)
 }
 
+/// Adds an overload, unless another one takes all that it takes, in which case that one is enough.
+fn add(overloads: &mut Vec<Overload>, new: Overload) {
+    if !overloads.iter().any(|old| signature::is_more_general(old, &new)) {
+        overloads.retain(|old| !signature::is_more_general(&new, old));
+        overloads.push(new);
+    }
+}
+
 /// The definition of a function or method, which lives as long as the process.
-fn definition(operation: &Operation, place: usize) -> PyResult<*mut ffi::PyMethodDef> {
+fn definition(docs: &Docs, operation: &Operation, place: usize) -> PyResult<*mut ffi::PyMethodDef> {
     let Some(meth) = trampoline::at(operation.is_method, place) else {
         return Err(PyRuntimeError::new_err(format!("no more than {} operations", trampoline::COUNT)));
     };
     let name = CString::new(operation.name)?.into_raw();
-    let doc = CString::new(format!("{}\n--\n\n{}", signature::text(operation), doc::text(operation)))?.into_raw();
+    let doc = CString::new(format!("{}\n--\n\n{}", signature::text(operation), docs.of(operation)))?.into_raw();
     Ok(Box::into_raw(Box::new(ffi::PyMethodDef {
         ml_name: name,
         ml_meth: ffi::PyMethodDefPointer { PyCFunctionFastWithKeywords: meth },
@@ -131,9 +141,10 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
             }
         }
     };
+    let docs = Docs::new();
     let own = class.getattr("__dict__")?;
     for (place, operation) in all.iter().enumerate() {
-        let definition = definition(operation, place)?;
+        let definition = definition(&docs, operation, place)?;
         if operation.is_method {
             // What the class has by hand stays.
             if own.contains(operation.name)? {
@@ -171,6 +182,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// name, its documentation, and for each overload the parameters and the type of the result.
 #[pyfunction]
 fn _signatures(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    let docs = Docs::new();
     let all = PyList::empty(py);
     for operation in OPERATIONS.get(py).into_iter().flatten() {
         let overloads = PyList::empty(py);
@@ -184,7 +196,7 @@ fn _signatures(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
             overloads.append((parameters, signature::result(overload)))?;
         }
         let namespaces = PyTuple::new(py, &operation.namespaces)?;
-        all.append((namespaces, operation.name, doc::text(operation), overloads))?;
+        all.append((namespaces, operation.name, docs.of(operation), overloads))?;
     }
     Ok(all)
 }

@@ -3,6 +3,7 @@
 use pullback::dynamic::{Kind, Literal, Parameter, Results};
 
 use super::{Operation, Overload};
+use crate::dtype::python_name;
 
 /// A default as Python writes it.
 pub fn literal(value: &Literal) -> String {
@@ -12,6 +13,7 @@ pub fn literal(value: &Literal) -> String {
         Literal::Int(i) => i.to_string(),
         Literal::Float(x) => format!("{x:?}"),
         Literal::Name(name) => format!("'{name}'"),
+        Literal::DType(dtype) => format!("'{}'", python_name(*dtype)),
         Literal::Ints([one]) => format!("({one},)"),
         Literal::Ints(all) => format!("({})", all.iter().map(i64::to_string).collect::<Vec<_>>().join(", ")),
         _ => "None".to_owned(),
@@ -32,19 +34,17 @@ pub fn of_overload(overload: &Overload, skipped: usize) -> String {
     format!("{}({})", overload.form.name, parameters.join(", "))
 }
 
-/// The overload that takes all that the others take, if there is one.
-pub fn most_general(operation: &Operation) -> Option<&Overload> {
-    let longest = operation.overloads.iter().max_by_key(|o| o.parameters.len())?;
-    let takes = |other: &Overload| {
-        let mut rest = other.parameters.iter().map(|p| &p.of).peekable();
-        let optional =
-            longest.parameters.iter().all(|p| match rest.next_if(|o| o.name == p.of.name && o.kind == p.of.kind) {
-                Some(_) => true,
-                None => p.of.default.is_some(),
-            });
-        optional && rest.peek().is_none() && result(other) == result(longest)
-    };
-    operation.overloads.iter().all(takes).then_some(longest)
+/// Whether a parameter of one kind takes all that one of the other kind does.
+fn covers(kind: Kind, other: Kind) -> bool {
+    kind == other || (kind == Kind::Operand && matches!(other, Kind::Int | Kind::Float | Kind::Tensor))
+}
+
+/// Whether an overload takes all that the other takes, and returns the same.
+pub fn is_more_general(overload: &Overload, other: &Overload) -> bool {
+    let mut rest = other.parameters.iter().map(|p| &p.of).peekable();
+    let mut same = |p: &Parameter| rest.next_if(|o| o.name == p.name && covers(p.kind, o.kind)).is_some();
+    let optional = overload.parameters.iter().all(|p| same(&p.of) || p.of.default.is_some());
+    optional && rest.peek().is_none() && result(other) == result(overload)
 }
 
 /// The first line of the documentation, from which Python makes the signature.
@@ -55,9 +55,9 @@ pub fn text(operation: &Operation) -> String {
         parameters.push("$self".to_owned());
         parameters.push("/".to_owned());
     }
-    match most_general(operation) {
-        Some(overload) => parameters.extend(overload.parameters[skipped..].iter().map(|p| parameter(&p.of))),
-        None => parameters.extend(["*args".to_owned(), "**kwargs".to_owned()]),
+    match &operation.overloads[..] {
+        [overload] => parameters.extend(overload.parameters[skipped..].iter().map(|p| parameter(&p.of))),
+        _ => parameters.extend(["*args".to_owned(), "**kwargs".to_owned()]),
     }
     format!("{}({})", operation.name, parameters.join(", "))
 }

@@ -10,13 +10,14 @@ mod operators;
 mod pickle;
 mod read;
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use pullback::{DType, Tensor};
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
+use crate::autograd::Bond;
 use crate::convert::{Device, compute, wrap};
 use crate::dtype::{DTypeArg, PyDType, dtype_object};
 use crate::error::OrRaise;
@@ -37,22 +38,46 @@ pub struct PyTensor {
     /// Held only as long as it takes to copy or replace the handle, or to change numbers in place, never while code of the user
     /// runs.
     handle: Mutex<Tensor>,
+    /// What ties a gradient to its leaf.
+    bond: OnceLock<Box<Bond>>,
 }
 
 impl PyTensor {
     #[inline]
     pub fn new(tensor: Tensor) -> PyTensor {
-        PyTensor { handle: Mutex::new(tensor) }
+        PyTensor { handle: Mutex::new(tensor), bond: OnceLock::new() }
+    }
+
+    pub fn bonded(tensor: Tensor, bond: Bond) -> PyTensor {
+        PyTensor { handle: Mutex::new(tensor), bond: OnceLock::from(Box::new(bond)) }
+    }
+
+    pub fn bond(&self) -> &Bond {
+        self.bond.get_or_init(Box::default)
+    }
+
+    pub fn bond_if_any(&self) -> Option<&Bond> {
+        self.bond.get().map(|bond| &**bond)
     }
 
     /// The tensor of this moment.
     #[inline]
     pub fn get(&self) -> Tensor {
+        if let Some(current) = self.bond_if_any().and_then(Bond::current) {
+            self.put(current);
+        }
         self.handle.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Rebinds the handle.
     pub fn set(&self, tensor: Tensor) {
+        if let Some(bond) = self.bond_if_any() {
+            bond.update(&tensor);
+        }
+        self.put(tensor);
+    }
+
+    fn put(&self, tensor: Tensor) {
         let old = std::mem::replace(&mut *self.handle.lock().unwrap_or_else(PoisonError::into_inner), tensor);
         // Outside the lock: to drop a tensor may run code of the user.
         drop(old);
@@ -60,6 +85,12 @@ impl PyTensor {
 
     /// Rebinds the handle by a method that may reuse the memory of its value. If that fails, nothing has changed.
     pub fn update<R>(&self, change: impl FnOnce(&mut Tensor) -> pullback::Result<R>) -> pullback::Result<R> {
+        if self.bond_if_any().is_some() {
+            let mut tensor = self.get();
+            let result = change(&mut tensor)?;
+            self.set(tensor);
+            return Ok(result);
+        }
         let mut handle = self.handle.lock().unwrap_or_else(PoisonError::into_inner);
         if handle.owns_memory() {
             // Plain numbers, which nobody else has: nothing of the user's can run, also when they are dropped.

@@ -59,6 +59,13 @@ impl Anomaly {
         DetectAnomaly { _scope: Scope::anomaly(Some(mode::Anomaly { infinities: self.infinities })) }
     }
 
+    /// Lets messages say where an operation was called by what `caller` returns, such as `at model.py:12 in loss`, instead of by
+    /// a line of Rust: for bindings to other languages. It holds for the process, and the first one stays. Where it returns
+    /// `None`, messages name a line of Rust.
+    pub fn name_callers(caller: fn() -> Option<String>) {
+        crate::interp::anomaly::name_callers(caller);
+    }
+
     /// Turns anomaly mode off for this thread, until the guard is dropped.
     pub fn off() -> DetectAnomaly {
         DetectAnomaly { _scope: Scope::anomaly(None) }

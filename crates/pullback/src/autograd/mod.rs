@@ -35,6 +35,7 @@ pub mod forward_ad;
 mod grad;
 mod hook;
 mod mode;
+mod slot;
 mod tensor;
 
 use crate::error::bail;
@@ -49,6 +50,7 @@ pub use backward::{Backward, backward};
 pub use grad::{Grad, grad};
 pub use hook::Hook;
 pub use mode::{GradMode, enable_grad, no_grad};
+pub use slot::GradSlot;
 pub use tensor::{leaf, zero_grad};
 
 /// An error that names the functional way if a transform is working on `t`. `what` names `t`.

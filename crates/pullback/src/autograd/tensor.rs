@@ -1,11 +1,11 @@
 //! Leaves, and what a tensor knows of the gradients that flow to it.
 
+use super::slot::check_gradient;
 use super::{edge_of, refuse_in_transform};
-use crate::error::{Context as _, bail};
+use crate::error::bail;
 use crate::interp::level::AMBIENT;
 use crate::interp::noted::{self, ambient_parts};
-use crate::interp::walk::check_settled;
-use crate::interp::{Traced, check_alive, running_method};
+use crate::interp::{Traced, running_method};
 use crate::tensor::Repr;
 use crate::tree::{path_of, try_map};
 use crate::{Result, Tensor, Tree};
@@ -198,16 +198,7 @@ impl Tensor {
                 an operation", self.ty(); help = "call `retain_grad` on it first");
         };
         if let Some(grad) = &grad {
-            check_alive(grad, "set_grad: the gradient")?;
-            check_settled(grad).context(|| "set_grad".into())?;
-            let (want, got) = (self.ty(), grad.ty());
-            if want.shape != got.shape {
-                bail!(Shape, "set_grad: expected a gradient of type {want}, got {got}");
-            }
-            if want.dtype != got.dtype {
-                bail!(Dtype, "set_grad: expected a gradient of type {want}, got {got}"; help = "convert it with \
-                    `to_dtype`");
-            }
+            check_gradient("set_grad", &self.ty(), grad)?;
         }
         extras.set_gradient(edge.output(), grad);
         Ok(())

@@ -3,8 +3,9 @@
 
 use std::backtrace::Backtrace;
 use std::collections::HashMap;
+use std::fmt;
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use smallvec::SmallVec;
 
@@ -20,9 +21,42 @@ use crate::shape::Shape;
 use crate::tensor::Repr;
 use crate::{Complex64, DType, Error, ErrorKind, Result, Tensor, TensorType};
 
+/// Says where the running code of another language was called from.
+static CALLER: OnceLock<fn() -> Option<String>> = OnceLock::new();
+
+/// See [`Anomaly::name_callers`](crate::autograd::Anomaly::name_callers).
+pub(crate) fn name_callers(caller: fn() -> Option<String>) {
+    // The first one stays.
+    let _ = CALLER.set(caller);
+}
+
+/// Where something ran: as the caller says, or a stack, which is resolved when it is shown.
+pub(super) enum Site {
+    Named(String),
+    Stack(Box<Backtrace>),
+}
+
+impl Site {
+    fn here() -> Site {
+        match CALLER.get().and_then(|caller| caller()) {
+            Some(name) => Site::Named(name),
+            None => Site::Stack(Box::new(Backtrace::force_capture())),
+        }
+    }
+}
+
+impl fmt::Display for Site {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Site::Named(name) => f.write_str(name),
+            Site::Stack(stack) => f.write_str(&call_site(stack)),
+        }
+    }
+}
+
 /// Where an operation ran, for anomaly mode.
 pub(super) struct Trace {
-    pub(super) ran: Arc<Backtrace>,
+    pub(super) ran: Arc<Site>,
     /// The forward that made the NaN in the outputs, if there is one and it was recorded.
     pub(super) birth: Option<Arc<Birth>>,
 }
@@ -30,12 +64,12 @@ pub(super) struct Trace {
 /// An operation whose forward made NaN from inputs without any.
 pub(super) struct Birth {
     pub(super) op: String,
-    pub(super) ran: Arc<Backtrace>,
+    pub(super) ran: Arc<Site>,
 }
 
 impl Trace {
     pub(super) fn new(op: &OpRef, inputs: &[&Tensor], edges: &[Option<Edge>], outputs: &[Tensor]) -> Trace {
-        let ran = Arc::new(Backtrace::force_capture());
+        let ran = Arc::new(Site::here());
         let nan = |t: &Tensor| first_bad(t, false).is_some();
         let birth = if !outputs.iter().any(nan) {
             None
@@ -68,7 +102,7 @@ pub(super) struct Made {
     input: usize,
     ty: TensorType,
     bad: Bad,
-    ran: Option<Arc<Backtrace>>,
+    ran: Option<Arc<Site>>,
     birth: Option<Arc<Birth>>,
 }
 
@@ -147,12 +181,12 @@ impl Made {
             "the backward of `{op}` made {what} from cotangents without any: in the cotangent of input {input}, {ty}{place}"
         );
         match ran {
-            Some(ran) => message += &format!("; its forward ran {}", call_site(ran)),
+            Some(ran) => message += &format!("; its forward ran {ran}"),
             None => message += "; its forward ran before anomaly mode was on",
         }
         if let Some(birth) = birth {
-            let ran = call_site(&birth.ran);
-            message += &format!("; the NaN was born before, in the forward of `{}`, which ran {ran}", birth.op);
+            let (op, ran) = (&birth.op, &birth.ran);
+            message += &format!("; the NaN was born before, in the forward of `{op}`, which ran {ran}");
         }
         let help = match birth {
             Some(_) => "keep what that operation is given inside the domain on which it is defined",

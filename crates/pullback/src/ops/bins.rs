@@ -48,7 +48,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn searchsorted(&self, values: impl Operand, right: bool) -> Result<Tensor> = searchsorted {
-        samples: searchsorted_samples, errors: searchsorted_errors
+        samples: searchsorted_samples, errors: searchsorted_errors,
+        python: searchsorted(self as sorted_sequence, values as input, right = false)
     };
 
     /// The bin of each element, as `i64`: bin `k` lies between `boundaries[k - 1]` and `boundaries[k]`. A boundary belongs
@@ -78,7 +79,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn bucketize(&self, boundaries: &Tensor, right: bool) -> Result<Tensor> = bucketize {
-        samples: bucketize_samples, errors: bucketize_errors
+        samples: bucketize_samples, errors: bucketize_errors,
+        python: bucketize(boundaries, right = false)
     };
 
     /// How often each of the numbers from 0 to `length - 1` occurs among the elements, or the sum of their weights.
@@ -107,7 +109,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn bincount(&self, weights: Option<&Tensor>, length: usize) -> Result<Tensor> = bincount {
-        samples: bincount_samples, errors: bincount_errors
+        samples: bincount_samples, errors: bincount_errors,
+        python: bincount(length, weights)
     };
 
     /// How many elements fall into each of the bins between neighbouring `edges`, or the sum of their weights.
@@ -141,7 +144,8 @@ ops! { OPS;
     /// # Source
     /// The bins are those of PyTorch and NumPy, which return the edges as well.
     fn histogram(&self, edges: &Tensor, weights: Option<&Tensor>, density: bool) -> Result<Tensor> = histogram {
-        samples: histogram_samples, errors: histogram_errors
+        samples: histogram_samples, errors: histogram_errors,
+        python: histogram(edges as bins, weights as weight, density = false)
     };
 
     /// How many elements fall into each of `bins` bins of equal width between `min` and `max`.

@@ -49,7 +49,11 @@ ops! { OPS;
     /// assert_eq!(root.to_vec::<f64>()?, [2.0, 0.0, 0.0]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn where_(&self, a: impl Operand, b: impl Operand) -> Result<Tensor> = choose { samples: where_samples, errors: where_errors };
+    fn where_(&self, a: impl Operand, b: impl Operand) -> Result<Tensor> = choose {
+        samples: where_samples, errors: where_errors,
+        python: function::where(self as condition, a as input, b as other),
+        python: where(a as self, self as condition, b as other)
+    };
 
     /// The larger of two elements; NaN if either is NaN.
     ///
@@ -72,8 +76,11 @@ ops! { OPS;
     /// assert_eq!(Tensor::from([1.0, 5.0]).maximum(3)?.to_vec::<f64>()?, [3.0, 5.0]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn maximum(&self, rhs: impl Operand) -> Result<Tensor> = maximum
-        { samples: maximum_samples, errors: extreme_errors, kinks: maximum_kinks };
+    fn maximum(&self, rhs: impl Operand) -> Result<Tensor> = maximum {
+        samples: maximum_samples, errors: extreme_errors, kinks: maximum_kinks,
+        python: maximum(rhs),
+        python: max(rhs)
+    };
 
     /// The smaller of two elements; NaN if either is NaN.
     ///
@@ -96,8 +103,11 @@ ops! { OPS;
     /// assert_eq!(Tensor::from([1.0, 5.0]).minimum(3)?.to_vec::<f64>()?, [1.0, 3.0]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn minimum(&self, rhs: impl Operand) -> Result<Tensor> = minimum
-        { samples: minimum_samples, errors: extreme_errors, kinks: minimum_kinks };
+    fn minimum(&self, rhs: impl Operand) -> Result<Tensor> = minimum {
+        samples: minimum_samples, errors: extreme_errors, kinks: minimum_kinks,
+        python: minimum(rhs),
+        python: min(rhs)
+    };
 
     /// The elements, with those below `min` and above `max` replaced by that bound; NaN stays NaN.
     ///

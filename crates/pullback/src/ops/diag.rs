@@ -33,8 +33,10 @@ ops! { OPS;
     /// assert_eq!(x.diagonal(1, 0, 1)?.to_vec::<i32>()?, [2, 6]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn diagonal(&self, offset: isize, dim1: isize, dim2: isize) -> Result<Tensor> = diagonal
-        { samples: diagonal_samples, errors: diagonal_errors };
+    fn diagonal(&self, offset: isize, dim1: isize, dim2: isize) -> Result<Tensor> = diagonal {
+        samples: diagonal_samples, errors: diagonal_errors,
+        python: diagonal(offset = 0, dim1 = 0, dim2 = 1)
+    };
 
     /// Square matrices of zeros with the vectors along the last dimension on a diagonal: the transpose of
     /// [`diagonal`](Tensor::diagonal).
@@ -60,8 +62,10 @@ ops! { OPS;
     /// assert_eq!(x.to_vec::<i32>()?, [0, 1, 0, 0, 0, 2, 0, 0, 0]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn diag_embed(&self, offset: isize, dim1: isize, dim2: isize) -> Result<Tensor> = diag_embed
-        { samples: diag_embed_samples, errors: diag_embed_errors };
+    fn diag_embed(&self, offset: isize, dim1: isize, dim2: isize) -> Result<Tensor> = diag_embed {
+        samples: diag_embed_samples, errors: diag_embed_errors,
+        python: diag_embed(offset = 0, dim1 = -2, dim2 = -1)
+    };
 
     /// The matrix with a vector on diagonal number `offset`, or the diagonal of a matrix.
     ///
@@ -85,7 +89,10 @@ ops! { OPS;
     /// assert_eq!(x.diag(0)?.to_vec::<i32>()?, [1, 2]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn diag(&self, offset: isize) -> Result<Tensor> = diag { samples: diag_samples, errors: diag_errors };
+    fn diag(&self, offset: isize) -> Result<Tensor> = diag {
+        samples: diag_samples, errors: diag_errors,
+        python: diag(offset as diagonal = 0)
+    };
 
     /// The sum of the diagonal of a matrix.
     ///
@@ -129,7 +136,10 @@ ops! { OPS;
     /// assert_eq!(Tensor::from([[1, 2], [3, 4]]).tril(0)?.to_vec::<i32>()?, [1, 0, 3, 4]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn tril(&self, diagonal: isize) -> Result<Tensor> = tril { samples: tril_samples, errors: tril_errors };
+    fn tril(&self, diagonal: isize) -> Result<Tensor> = tril {
+        samples: tril_samples, errors: tril_errors,
+        python: tril(diagonal = 0)
+    };
 
     /// The upper triangle of the matrices in the last two dimensions: zeros below diagonal number `diagonal`.
     ///
@@ -151,7 +161,10 @@ ops! { OPS;
     /// assert_eq!(Tensor::from([[1, 2], [3, 4]]).triu(0)?.to_vec::<i32>()?, [1, 2, 0, 4]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn triu(&self, diagonal: isize) -> Result<Tensor> = triu { samples: triu_samples, errors: triu_errors };
+    fn triu(&self, diagonal: isize) -> Result<Tensor> = triu {
+        samples: triu_samples, errors: triu_errors,
+        python: triu(diagonal = 0)
+    };
 }
 
 /// A diagonal of two dimensions, which becomes the last one.

@@ -61,7 +61,8 @@ ops! { OPS;
     /// # Source
     /// Values and derivative are those of PyTorch's `amax`.
     fn max_dims(&self, dims: &[isize], keepdim: bool) -> Result<Tensor> = max_dims {
-        samples: max_dims_samples, errors: max_dims_errors, kinks: max_dims_kinks
+        samples: max_dims_samples, errors: max_dims_errors, kinks: max_dims_kinks,
+        python: amax(dims = [], keepdim)
     };
 
     /// The smallest element, as a 0-d tensor; NaN if there is one.
@@ -105,7 +106,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn min_dims(&self, dims: &[isize], keepdim: bool) -> Result<Tensor> = min_dims {
-        samples: min_dims_samples, errors: min_dims_errors, kinks: min_dims_kinks
+        samples: min_dims_samples, errors: min_dims_errors, kinks: min_dims_kinks,
+        python: amin(dims = [], keepdim)
     };
 
     /// The position of the largest element along `dim`, or for `None` of all elements in row-major order, as `i64`.
@@ -187,7 +189,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn aminmax(&self, dim: impl Into<Option<isize>>, keepdim: bool) -> Result<(Tensor, Tensor)> = aminmax {
-        samples: aminmax_samples, errors: aminmax_errors, kinks: aminmax_kinks
+        samples: aminmax_samples, errors: aminmax_errors, kinks: aminmax_kinks,
+        python: aminmax(dim, keepdim) -> (min, max)
     };
 }
 

@@ -75,7 +75,10 @@ ops! { OPS;
     /// assert_eq!(x.nan_to_num(0.0, Some(9.0), None)?.to_vec::<f64>()?, [0.0, 9.0, 2.0]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn nan_to_num(&self, nan: f64, posinf: Option<f64>, neginf: Option<f64>) -> Result<Tensor> = nan_to_num { samples: nan_to_num_samples, kinks: nan_to_num_kinks };
+    fn nan_to_num(&self, nan: f64, posinf: Option<f64>, neginf: Option<f64>) -> Result<Tensor> = nan_to_num {
+        samples: nan_to_num_samples, kinks: nan_to_num_kinks,
+        python: nan_to_num(nan = 0.0, posinf, neginf)
+    };
 }
 
 fn masked_fill(x: &Tensor, mask: &Tensor, value: impl Operand) -> Result<Tensor> {

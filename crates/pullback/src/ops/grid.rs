@@ -42,8 +42,10 @@ ops! { OPS;
     /// assert_eq!(grid[1].to_vec::<i32>()?, [3, 4, 5, 3, 4, 5]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    free fn meshgrid(tensors: &[&Tensor], order: GridOrder) -> Result<Vec<Tensor>> = grid
-        { samples: meshgrid_samples, errors: meshgrid_errors };
+    free fn meshgrid(tensors: &[&Tensor], order: GridOrder) -> Result<Vec<Tensor>> = grid {
+        samples: meshgrid_samples, errors: meshgrid_errors,
+        python: meshgrid(*tensors, order as indexing)
+    };
 
     /// The tensors repeated along dimensions of size 1 and new leading ones to the shape that they have in common, as views.
     ///
@@ -67,8 +69,10 @@ ops! { OPS;
     /// assert_eq!(both[1].to_vec::<i32>()?, [3, 3, 4, 4]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    free fn broadcast_tensors(tensors: &[&Tensor]) -> Result<Vec<Tensor>> = to_common
-        { samples: broadcast_tensors_samples, errors: broadcast_tensors_errors };
+    free fn broadcast_tensors(tensors: &[&Tensor]) -> Result<Vec<Tensor>> = to_common {
+        samples: broadcast_tensors_samples, errors: broadcast_tensors_errors,
+        python: broadcast_tensors(*tensors)
+    };
 
     /// All ways to take one element of each vector: one way in each row, the last element changing fastest.
     ///
@@ -91,8 +95,10 @@ ops! { OPS;
     /// assert_eq!(pairs.to_vec::<i32>()?, [1, 3, 1, 4, 2, 3, 2, 4]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    free fn cartesian_prod(tensors: &[&Tensor]) -> Result<Tensor> = product
-        { samples: cartesian_prod_samples, errors: cartesian_prod_errors };
+    free fn cartesian_prod(tensors: &[&Tensor]) -> Result<Tensor> = product {
+        samples: cartesian_prod_samples, errors: cartesian_prod_errors,
+        python: cartesian_prod(*tensors)
+    };
 
     /// The matrix with the given ones along its diagonal, and zeros elsewhere.
     ///
@@ -115,8 +121,10 @@ ops! { OPS;
     /// assert_eq!(x.to_vec::<i32>()?, [1, 2, 0, 0, 0, 3]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    free fn block_diag(tensors: &[&Tensor]) -> Result<Tensor> = blocks
-        { samples: block_diag_samples, errors: block_diag_errors };
+    free fn block_diag(tensors: &[&Tensor]) -> Result<Tensor> = blocks {
+        samples: block_diag_samples, errors: block_diag_errors,
+        python: block_diag(*tensors)
+    };
 
     /// All ways to take `r` elements of a vector, in their order: one way in each row. An element is taken once, or any
     /// number of times if `with_replacement`.
@@ -140,8 +148,10 @@ ops! { OPS;
     /// assert_eq!(pairs.to_vec::<i32>()?, [1, 2, 1, 3, 2, 3]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn combinations(&self, r: usize, with_replacement: bool) -> Result<Tensor> = combinations
-        { samples: combinations_samples, errors: combinations_errors };
+    fn combinations(&self, r: usize, with_replacement: bool) -> Result<Tensor> = combinations {
+        samples: combinations_samples, errors: combinations_errors,
+        python: combinations(r = 2, with_replacement = false)
+    };
 }
 
 /// An error unless `x` has at most `most` dims.

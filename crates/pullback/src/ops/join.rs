@@ -37,8 +37,10 @@ ops! { OPS;
     /// assert_eq!(x.to_vec::<i32>()?, [1, 2, 3]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    free fn cat(tensors: &[&Tensor], dim: isize) -> Result<Tensor> = concatenate
-        { samples: cat_samples, errors: cat_errors };
+    free fn cat(tensors: &[&Tensor], dim: isize) -> Result<Tensor> = concatenate {
+        samples: cat_samples, errors: cat_errors,
+        python: cat(tensors, dim = 0)
+    };
 
     /// The tensors along a new dimension `dim`.
     ///
@@ -61,8 +63,10 @@ ops! { OPS;
     /// assert_eq!(x.to_vec::<f64>()?, [1.0, 2.0]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    free fn stack(tensors: &[&Tensor], dim: isize) -> Result<Tensor> = stack_tensors
-        { samples: stack_samples, errors: stack_errors };
+    free fn stack(tensors: &[&Tensor], dim: isize) -> Result<Tensor> = stack_tensors {
+        samples: stack_samples, errors: stack_errors,
+        python: stack(tensors, dim = 0)
+    };
 }
 
 #[derive(Debug)]

@@ -72,7 +72,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn one_hot(&self, classes: usize, dtype: DType) -> Result<Tensor> = one_hot {
-        samples: one_hot_samples, errors: one_hot_errors
+        samples: one_hot_samples, errors: one_hot_errors,
+        python: one_hot(classes as num_classes, dtype = I64)
     };
 
     /// The mean over all examples of `log(Σ exp(x)) - x[target]`, where the tensor holds logits, unnormalised

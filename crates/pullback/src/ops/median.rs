@@ -64,7 +64,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn median_dim(&self, dim: isize, keepdim: bool) -> Result<(Tensor, Tensor)> = median_dim {
-        samples: median_dim_samples, errors: median_dim_errors, kinks: median_dim_kinks
+        samples: median_dim_samples, errors: median_dim_errors, kinks: median_dim_kinks,
+        python: median(dim, keepdim) -> (values, indices)
     };
 
     /// The [`median`](Tensor::median) of the elements that are not NaN, as a 0-d tensor; NaN if all are.
@@ -112,7 +113,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn nanmedian_dim(&self, dim: isize, keepdim: bool) -> Result<(Tensor, Tensor)> = nanmedian_dim {
-        samples: nanmedian_dim_samples, errors: nanmedian_dim_errors, kinks: nanmedian_dim_kinks
+        samples: nanmedian_dim_samples, errors: nanmedian_dim_errors, kinks: nanmedian_dim_kinks,
+        python: nanmedian(dim, keepdim) -> (values, indices)
     };
 }
 

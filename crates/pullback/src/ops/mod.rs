@@ -11,6 +11,7 @@ mod diag;
 mod discrete;
 #[cfg(feature = "dynamic")]
 pub mod dynamic;
+mod extreme_dim;
 mod extremes;
 pub(crate) mod family;
 #[cfg(feature = "fft")]
@@ -68,6 +69,7 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     compare::OPS,
     complex::OPS,
     diag::OPS,
+    extreme_dim::OPS,
     extremes::OPS,
     #[cfg(feature = "fft")]
     fft::OPS,

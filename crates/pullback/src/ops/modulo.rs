@@ -32,7 +32,10 @@ ops! { OPS;
     /// assert_eq!(Tensor::from([5.5, -5.5]).fmod(2.0)?.to_vec::<f64>()?, [1.5, -1.5]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn fmod(&self, divisor: impl Operand) -> Result<Tensor> = fmod { samples: fmod_samples, errors: fmod_errors };
+    fn fmod(&self, divisor: impl Operand) -> Result<Tensor> = fmod {
+        samples: fmod_samples, errors: fmod_errors,
+        python: fmod(divisor as other)
+    };
 
     /// What is left of each element after a division by `divisor` whose quotient is rounded down: it has the sign of
     /// the divisor. Python's `%`.
@@ -56,7 +59,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn remainder(&self, divisor: impl Operand) -> Result<Tensor> = remainder {
-        samples: remainder_samples, errors: remainder_errors
+        samples: remainder_samples, errors: remainder_errors,
+        python: remainder(divisor as other)
     };
 
     /// The quotient of each element and `divisor`, rounded down. Python's `//`.

@@ -60,7 +60,8 @@ ops! { OPS;
     /// `correction` is that of the Python array API standard: 1 for the unbiased estimate (Bessel), 0 for the variance
     /// of a population.
     fn var_dims(&self, dims: &[isize], correction: usize, keepdim: bool) -> Result<Tensor> = var_dims {
-        samples: var_dims_samples, errors: var_dims_errors
+        samples: var_dims_samples, errors: var_dims_errors,
+        python: var(dims = [], correction = 1, keepdim)
     };
 
     /// The square root of the unbiased variance of all elements, as a 0-d tensor.
@@ -107,7 +108,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn std_dims(&self, dims: &[isize], correction: usize, keepdim: bool) -> Result<Tensor> = std_dims {
-        samples: std_dims_samples, errors: std_dims_errors, kinks: std_dims_kinks
+        samples: std_dims_samples, errors: std_dims_errors, kinks: std_dims_kinks,
+        python: std(dims = [], correction = 1, keepdim)
     };
 }
 

@@ -50,7 +50,10 @@ ops! { OPS;
     ///
     /// # Source
     /// Values and first derivatives are those of PyTorch's `linalg.vector_norm`.
-    fn norm(&self, p: f64) -> Result<Tensor> = norm_all { samples: norm_samples, errors: norm_errors, kinks: norm_kinks };
+    fn norm(&self, p: f64) -> Result<Tensor> = norm_all {
+        samples: norm_samples, errors: norm_errors, kinks: norm_kinks,
+        python: norm(p = 2.0)
+    };
 
     /// The `p`-norms of the vectors along `dims`, all dimensions if the list is empty; see [`norm`](Tensor::norm).
     ///
@@ -77,7 +80,9 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn norm_dims(&self, p: f64, dims: &[isize], keepdim: bool) -> Result<Tensor> = norm_dims {
-        samples: norm_dims_samples, errors: norm_dims_errors, kinks: norm_dims_kinks
+        samples: norm_dims_samples, errors: norm_dims_errors, kinks: norm_dims_kinks,
+        python: norm(p = 2.0, dims = [], keepdim),
+        python: linalg::vector_norm(p as ord = 2.0, dims = [], keepdim)
     };
 }
 

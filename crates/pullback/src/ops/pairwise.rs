@@ -56,7 +56,10 @@ ops! { OPS;
     /// assert_eq!(Tensor::from([0.0, 0.0]).atan2(&Tensor::from([1.0, -1.0]))?.to_vec::<f64>()?, [0.0, std::f64::consts::PI]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn atan2(&self, x: impl Operand) -> Result<Tensor> = atan2 { samples: atan2_samples, errors: pair_errors, kinks: atan2_kinks };
+    fn atan2(&self, x: impl Operand) -> Result<Tensor> = atan2 {
+        samples: atan2_samples, errors: pair_errors, kinks: atan2_kinks,
+        python: atan2(x as other)
+    };
 
     /// `log(exp(x) + exp(y))`, elementwise, without overflow: the sum of two numbers given by their logarithms.
     ///
@@ -103,7 +106,10 @@ ops! { OPS;
     /// assert_eq!(Tensor::from([0.0, 2.0]).xlogy(&Tensor::from([0.0, 1.0]))?.to_vec::<f64>()?, [0.0, 0.0]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn xlogy(&self, rhs: impl Operand) -> Result<Tensor> = xlogy { samples: xlogy_samples, errors: pair_errors, kinks: xlogy_kinks };
+    fn xlogy(&self, rhs: impl Operand) -> Result<Tensor> = xlogy {
+        samples: xlogy_samples, errors: pair_errors, kinks: xlogy_kinks,
+        python: xlogy(rhs), python: special::xlogy(rhs)
+    };
 }
 
 /// Applies a function of two floats.

@@ -61,7 +61,10 @@ ops! { OPS;
         start: impl Into<Option<isize>>,
         end: impl Into<Option<isize>>,
         step: isize,
-    ) -> Result<Tensor> = slice_scatter { samples: slice_scatter_samples, errors: slice_scatter_errors };
+    ) -> Result<Tensor> = slice_scatter {
+        samples: slice_scatter_samples, errors: slice_scatter_errors,
+        python: slice_scatter(src, dim = 0, start, end, step = 1)
+    };
 
     /// The tensor with a diagonal of dimensions `dim1` and `dim2` replaced by `src`.
     ///
@@ -84,8 +87,10 @@ ops! { OPS;
     /// assert_eq!(x.diagonal_scatter(&Tensor::from([7, 8]), 0, 0, 1)?.to_vec::<i32>()?, [7, 2, 3, 8]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn diagonal_scatter(&self, src: &Tensor, offset: isize, dim1: isize, dim2: isize) -> Result<Tensor> = diagonal_scatter
-        { samples: diagonal_scatter_samples, errors: diagonal_scatter_errors };
+    fn diagonal_scatter(&self, src: &Tensor, offset: isize, dim1: isize, dim2: isize) -> Result<Tensor> = diagonal_scatter {
+        samples: diagonal_scatter_samples, errors: diagonal_scatter_errors,
+        python: diagonal_scatter(src, offset = 0, dim1 = 0, dim2 = 1)
+    };
 }
 
 fn check_src(op: &str, x: &Tensor, src: &Tensor, shape: &[usize]) -> Result<Tensor> {

@@ -34,7 +34,10 @@ ops! { OPS;
     /// assert_eq!(Tensor::from([2.0, -1.0]).powi(3)?.to_vec::<f64>()?, [8.0, -1.0]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn powi(&self, n: i32) -> Result<Tensor> = powi { samples: powi_samples, errors: powi_errors, kinks: powi_kinks };
+    fn powi(&self, n: i32) -> Result<Tensor> = powi {
+        samples: powi_samples, errors: powi_errors, kinks: powi_kinks,
+        python: pow(n as exponent)
+    };
 
     /// The elements to a power that need not be whole; NaN for negative elements unless it is. Complex numbers have the
     /// principal value.
@@ -54,7 +57,10 @@ ops! { OPS;
     /// assert_eq!(Tensor::from([4.0, 9.0]).powf(0.5)?.to_vec::<f64>()?, [2.0, 3.0]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn powf(&self, p: f64) -> Result<Tensor> = powf { samples: powf_samples, kinks: powf_kinks };
+    fn powf(&self, p: f64) -> Result<Tensor> = powf {
+        samples: powf_samples, kinks: powf_kinks,
+        python: pow(p as exponent)
+    };
 
     /// The elements to the power of those of `exponent`, which may also be a number.
     ///

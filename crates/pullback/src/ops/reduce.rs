@@ -77,7 +77,10 @@ ops! { OPS;
     /// assert_eq!(g.sum_to(&[2])?.to_vec::<f64>()?, [4.0, 6.0]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn sum_to(&self, shape: &[usize]) -> Result<Tensor> = sum_to { samples: sum_to_samples, errors: sum_to_errors };
+    fn sum_to(&self, shape: &[usize]) -> Result<Tensor> = sum_to {
+        samples: sum_to_samples, errors: sum_to_errors,
+        python: sum_to_size(*shape as size)
+    };
 
     /// The mean of all elements, as a 0-d tensor.
     ///

@@ -106,8 +106,10 @@ ops! { OPS;
     /// assert_eq!(x.index_put(&places, &values, false)?.to_vec::<i32>()?, [0, 7, 9]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn index_put(&self, index: impl Indices, values: impl Operand, accumulate: bool) -> Result<Tensor> = put
-        { samples: put_samples, errors: put_errors };
+    fn index_put(&self, index: impl Indices, values: impl Operand, accumulate: bool) -> Result<Tensor> = put {
+        samples: put_samples, errors: put_errors,
+        python: index_put(index as indices, values, accumulate = false)
+    };
 }
 
 type Cuts = SmallVec<[Cut; 4]>;

@@ -100,7 +100,10 @@ ops! { OPS;
     /// assert_eq!(x.huber_loss(&y, 2.0, Reduction::Sum)?.item::<f64>()?, 3.0);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn huber_loss(&self, target: &Tensor, delta: f64, reduction: Reduction) -> Result<Tensor> = huber_loss { samples: huber_samples, errors: huber_errors };
+    fn huber_loss(&self, target: &Tensor, delta: f64, reduction: Reduction) -> Result<Tensor> = huber_loss {
+        samples: huber_samples, errors: huber_errors,
+        python: huber_loss(target, reduction, delta = 1.0)
+    };
 
     /// [`huber_loss`](Tensor::huber_loss) divided by its parameter: half the square of the difference over `beta` where that is at
     /// most `beta` in size, else `|x - target| - beta/2`. For `beta` 0 it is [`l1_loss`](Tensor::l1_loss).
@@ -124,7 +127,10 @@ ops! { OPS;
     /// assert_eq!(x.smooth_l1_loss(&y, 1.0, Reduction::Sum)?.item::<f64>()?, 2.0);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn smooth_l1_loss(&self, target: &Tensor, beta: f64, reduction: Reduction) -> Result<Tensor> = smooth_l1_loss { samples: smooth_l1_samples, errors: smooth_l1_errors };
+    fn smooth_l1_loss(&self, target: &Tensor, beta: f64, reduction: Reduction) -> Result<Tensor> = smooth_l1_loss {
+        samples: smooth_l1_samples, errors: smooth_l1_errors,
+        python: smooth_l1_loss(target, reduction, beta = 1.0)
+    };
 
     /// The cross entropy of the probabilities `target` and `sigmoid` of this tensor, `-t·log(p) - (1 - t)·log(1 - p)`, computed
     /// without overflow.
@@ -174,7 +180,10 @@ ops! { OPS;
     /// assert_eq!(y.item::<f64>()?, 2f64.ln());
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn kl_div(&self, target: &Tensor, log_target: bool, reduction: Reduction) -> Result<Tensor> = kl_div { samples: kl_samples, errors: pair_errors };
+    fn kl_div(&self, target: &Tensor, log_target: bool, reduction: Reduction) -> Result<Tensor> = kl_div {
+        samples: kl_samples, errors: pair_errors,
+        python: kl_div(target, reduction, log_target = false)
+    };
 }
 
 /// Both tensors as floats.

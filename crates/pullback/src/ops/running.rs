@@ -103,7 +103,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn cummax(&self, dim: isize) -> Result<(Tensor, Tensor)> = cummax {
-        samples: cummax_samples, errors: cummax_errors, kinks: cummax_kinks
+        samples: cummax_samples, errors: cummax_errors, kinks: cummax_kinks,
+        python: cummax(dim) -> (values, indices)
     };
 
     /// The smallest element up to each one along `dim`, and its position, as `i64`; NaN from the first NaN on.
@@ -131,7 +132,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn cummin(&self, dim: isize) -> Result<(Tensor, Tensor)> = cummin {
-        samples: cummin_samples, errors: cummin_errors, kinks: cummin_kinks
+        samples: cummin_samples, errors: cummin_errors, kinks: cummin_kinks,
+        python: cummin(dim) -> (values, indices)
     };
 }
 

@@ -58,7 +58,10 @@ ops! { OPS;
     /// assert_eq!(x.diff(2, 0)?.to_vec::<f64>()?, [1.0]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn diff(&self, n: usize, dim: isize) -> Result<Tensor> = diff { samples: diff_samples, errors: diff_errors };
+    fn diff(&self, n: usize, dim: isize) -> Result<Tensor> = diff {
+        samples: diff_samples, errors: diff_errors,
+        python: diff(n = 1, dim = -1)
+    };
 }
 
 #[derive(Clone, Debug)]

@@ -88,7 +88,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn logsumexp(&self, dims: &[isize], keepdim: bool) -> Result<Tensor> = logsumexp {
-        samples: logsumexp_samples, errors: logsumexp_errors
+        samples: logsumexp_samples, errors: logsumexp_errors,
+        python: logsumexp(dims, keepdim), python: special::logsumexp(dims, keepdim)
     };
 }
 

@@ -44,7 +44,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn sort(&self, dim: isize, descending: bool) -> Result<(Tensor, Tensor)> = sort {
-        samples: sort_samples, errors: sort_errors
+        samples: sort_samples, errors: sort_errors,
+        python: sort(dim = -1, descending = false) -> (values, indices)
     };
 
     /// The positions of the elements in order along `dim`, as `i64`: the second result of [`sort`](Tensor::sort).
@@ -68,7 +69,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn argsort(&self, dim: isize, descending: bool) -> Result<Tensor> = argsort {
-        samples: argsort_samples, errors: argsort_errors
+        samples: argsort_samples, errors: argsort_errors,
+        python: argsort(dim = -1, descending = false)
     };
 
     /// The `k` largest (or smallest) elements along `dim`, and the positions where they were, as `i64`.
@@ -97,7 +99,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn topk(&self, k: usize, dim: isize, largest: bool, sorted: bool) -> Result<(Tensor, Tensor)> = topk {
-        samples: topk_samples, errors: topk_errors
+        samples: topk_samples, errors: topk_errors,
+        python: topk(k, dim = -1, largest = true, sorted = true) -> (values, indices)
     };
 }
 

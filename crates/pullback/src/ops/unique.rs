@@ -40,8 +40,10 @@ ops! { OPS;
     /// assert_eq!(counts.to_vec::<i64>()?, [1, 2]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn unique(&self, dim: impl Into<Option<isize>>) -> Result<(Tensor, Tensor, Tensor)> = unique
-        { samples: unique_samples, errors: unique_errors };
+    fn unique(&self, dim: impl Into<Option<isize>>) -> Result<(Tensor, Tensor, Tensor)> = unique {
+        samples: unique_samples, errors: unique_errors,
+        python: unique(dim) -> (values, inverse, counts)
+    };
 
     /// The first of every run of equal elements, or of equal slices along `dim`; then, for each element or slice of the
     /// tensor, in which run it is; and how long each run is.
@@ -67,8 +69,10 @@ ops! { OPS;
     /// assert_eq!(counts.to_vec::<i64>()?, [2, 1, 1]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn unique_consecutive(&self, dim: impl Into<Option<isize>>) -> Result<(Tensor, Tensor, Tensor)> = unique_consecutive
-        { samples: unique_consecutive_samples, errors: unique_consecutive_errors };
+    fn unique_consecutive(&self, dim: impl Into<Option<isize>>) -> Result<(Tensor, Tensor, Tensor)> = unique_consecutive {
+        samples: unique_consecutive_samples, errors: unique_consecutive_errors,
+        python: unique_consecutive(dim) -> (values, inverse, counts)
+    };
 }
 
 /// Equal things together.

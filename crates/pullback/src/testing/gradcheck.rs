@@ -2,14 +2,14 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::close::Outcome;
+use super::close::{At as _, Outcome, all_same};
 use super::function::{Report, sample_of};
 use super::jacobian::{Mode, Tolerance, matches, matches_fast};
 use super::limits::refusal_of_second_order;
 use super::properties::{Part, properties};
 use super::table::Sample;
 use crate::error::bail;
-use crate::{Result, Tree};
+use crate::{Result, Tensor, Tree};
 
 /// Options for checking derivatives; [`gradcheck`] and [`gradgradcheck`] are the defaults.
 ///
@@ -29,13 +29,16 @@ pub struct GradCheck {
     tolerance: Tolerance,
     fast: bool,
     batched: bool,
+    reverse: bool,
+    forward: bool,
+    noise: f64,
     seed: u64,
 }
 
 impl Default for GradCheck {
     fn default() -> GradCheck {
         let tolerance = Tolerance { eps: 1e-6, atol: 1e-5, rtol: 1e-3 };
-        GradCheck { tolerance, fast: false, batched: false, seed: 0 }
+        GradCheck { tolerance, fast: false, batched: false, reverse: true, forward: true, noise: 0.0, seed: 0 }
     }
 }
 
@@ -77,6 +80,18 @@ impl GradCheck {
         self
     }
 
+    /// Checks reverse mode, forward mode or, as by default, both. What compares the modes needs both.
+    pub fn modes(mut self, reverse: bool, forward: bool) -> GradCheck {
+        (self.reverse, self.forward) = (reverse, forward);
+        self
+    }
+
+    /// How far two equal calls may be from each other, for functions that do not repeat exactly.
+    pub fn noise(mut self, noise: f64) -> GradCheck {
+        self.noise = noise;
+        self
+    }
+
     /// Chooses the random combinations.
     pub fn seed(mut self, seed: u64) -> GradCheck {
         self.seed = seed;
@@ -99,9 +114,19 @@ impl GradCheck {
         let mut lines = self.lines(&sample, ["vjp_matches_differences", "jvp_matches_differences"]);
         let wanted = ["repeats_exactly", "vjp_is_transpose_of_jvp", "rules_are_linear", "parts_agree"];
         let batched = ["vmap_of_grad", "vmap_of_jvp"];
+        let both = self.reverse && self.forward;
+        let repeats = wanted[0];
+        if !both || self.noise > 0.0 {
+            lines.push((repeats, quietly(|| self.repeats(&Part::of(&sample)?))));
+        }
         for p in properties() {
-            let quick = p.name == wanted[0];
-            if (wanted.contains(&p.name) && (quick || !self.fast)) || (batched.contains(&p.name) && self.batched) {
+            let is_wanted = match p.name {
+                name if name == repeats => both && self.noise == 0.0,
+                name if name == batched[0] => self.batched && self.reverse,
+                name if name == batched[1] => self.batched && self.forward,
+                name => wanted.contains(&name) && both && !self.fast,
+            };
+            if is_wanted {
                 lines.push((p.name, p.check(&sample).err()));
             }
         }
@@ -126,7 +151,7 @@ impl GradCheck {
         }
         let mut lines =
             self.lines(&gradient_of(&sample)?, ["vjp_of_vjp_matches_differences", "jvp_of_vjp_matches_differences"]);
-        if !self.fast {
+        if !self.fast && self.reverse && self.forward {
             let second = properties().iter().filter(|p| p.name == "second_order");
             lines.extend(second.map(|p| (p.name, p.check(&sample).err())));
         }
@@ -139,7 +164,10 @@ impl GradCheck {
         if !(eps.is_finite() && eps > 0.0) {
             bail!(Value, "{name}: expected a positive, finite step `eps`, got {eps}");
         }
-        for (option, value) in [("atol", atol), ("rtol", rtol)] {
+        if !self.reverse && !self.forward {
+            bail!(Value, "{name}: expected at least one mode to check, got none");
+        }
+        for (option, value) in [("atol", atol), ("rtol", rtol), ("noise", self.noise)] {
             if !(value.is_finite() && value >= 0.0) {
                 bail!(Value, "{name}: expected a tolerance `{option}` that is finite and not negative, got {value}");
             }
@@ -148,11 +176,30 @@ impl GradCheck {
     }
 
     fn lines(&self, sample: &Sample, names: [&'static str; 2]) -> Vec<(&'static str, Option<String>)> {
-        let modes = [(Mode::Reverse, "reverse mode"), (Mode::Forward, "forward mode")];
-        let each = |((mode, rule), name): ((Mode, &str), &'static str)| {
-            (name, quietly(|| self.check(&Part::of(sample)?, mode, rule)))
+        let modes = [(Mode::Reverse, "reverse mode", self.reverse), (Mode::Forward, "forward mode", self.forward)];
+        let each = |((mode, rule, is_asked), name): ((Mode, &str, bool), &'static str)| {
+            is_asked.then(|| (name, quietly(|| self.check(&Part::of(sample)?, mode, rule))))
         };
-        modes.into_iter().zip(names).map(each).collect()
+        modes.into_iter().zip(names).filter_map(each).collect()
+    }
+
+    /// Fails if two equal calls differ by more than what is allowed.
+    fn repeats(&self, part: &Part<'_>) -> Outcome {
+        let inputs = &part.sample.inputs;
+        let (cotangents, tangents) = (part.cotangents(1)?, part.tangents(2)?);
+        let names = ["the second of two equal calls", "the first"];
+        let twice = |place: &str, call: &dyn Fn() -> Result<Vec<Tensor>>| {
+            let first = call()?;
+            all_same(&call()?, &first, self.noise, names).at(place)
+        };
+        twice("values", &|| (part.sample.call)(inputs))?;
+        if self.reverse {
+            twice("reverse mode", &|| part.vjp(inputs, &cotangents))?;
+        }
+        if self.forward {
+            twice("forward mode", &|| part.jvp(inputs, &tangents))?;
+        }
+        Ok(())
     }
 
     /// One mode against differences.
@@ -183,7 +230,7 @@ fn gradient_of(sample: &Sample) -> Result<Sample> {
     let cotangents = part.cotangents(5)?;
     let n = sample.inputs.len();
     let (which, own) = (part.which.clone(), sample.clone());
-    let call = move |x: &[crate::Tensor]| Part::by(&own, which.clone()).map_err(failed)?.vjp(&x[..n], &x[n..]);
+    let call = move |x: &[Tensor]| Part::by(&own, which.clone()).map_err(failed)?.vjp(&x[..n], &x[n..]);
     Ok(Sample::new("inputs and cotangents", [sample.inputs.clone(), cotangents].concat(), call))
 }
 

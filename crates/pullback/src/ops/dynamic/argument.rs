@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use super::{AnyOperand, Arguments, Kind, Literal, Parameter, unexpected};
 use crate::error::bail;
 use crate::nn::PerDim;
-use crate::{DType, Result, Scalar, Tensor};
+use crate::{DType, IndexItem, Result, Scalar, Tensor};
 
 /// An argument.
 #[derive(Clone, Debug)]
@@ -88,6 +88,7 @@ fn of_literal(kind: Kind, literal: Option<Literal>) -> Value {
         (Kind::Ints | Kind::IntsOr(_), Some(Literal::Int(i))) => Value::Ints(SmallVec::from_slice(&[i])),
         (_, Some(Literal::Int(i))) => Value::Float(i as f64),
         (_, Some(Literal::Float(x))) => Value::Float(x),
+        (_, Some(Literal::DType(dtype))) => Value::DType(dtype),
         (_, Some(Literal::Ints(all))) => Value::Ints(SmallVec::from_slice(all)),
         (Kind::Choice(names) | Kind::IntsOr(names) | Kind::FloatOr(names), Some(Literal::Name(name))) => {
             names.iter().position(|n| *n == name).map_or(Value::Missing, Value::Choice)
@@ -174,6 +175,14 @@ macro_rules! integers {
     )* };
 }
 integers!(isize, usize);
+
+/// An index by tensors, one for each of the first dimensions.
+impl FromValue for Vec<IndexItem> {
+    const KIND: Kind = Kind::Tensors;
+    fn from_value(value: Value, operation: &'static str, name: &'static str) -> Result<Vec<IndexItem>> {
+        Ok(Vec::from_value(value, operation, name)?.into_iter().map(IndexItem::Tensor).collect())
+    }
+}
 
 impl<const N: usize> FromValue for [isize; N] {
     const KIND: Kind = Kind::Ints;

@@ -56,7 +56,7 @@ pub struct Parameter {
     pub or_none: bool,
     /// What a missing argument means. Without it, there must be one.
     pub default: Option<Literal>,
-    /// Whether its integers may be given as arguments of their own: `reshape(2, 3)`.
+    /// Whether its integers or tensors may be given as arguments of their own: `reshape(2, 3)`.
     pub is_variadic: bool,
 }
 
@@ -108,6 +108,8 @@ pub enum Literal {
     Name(&'static str),
     /// Integers.
     Ints(&'static [i64]),
+    /// An element type.
+    DType(DType),
 }
 
 /// The arguments of a call, one for each parameter, which the form takes in order.

@@ -82,7 +82,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     free fn fft(x: &Tensor, n: Option<usize>, dim: isize, norm: Norm) -> Result<Tensor> = fft_of {
-        samples: fft_samples, errors: fft_errors
+        samples: fft_samples, errors: fft_errors,
+        python: fft(x as input, n, dim = -1, norm)
     };
 
     /// The inverse of [`fft`]: `x[j] = Σ y[k]·exp(2πi·jk/n)/n`.
@@ -108,7 +109,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     free fn ifft(x: &Tensor, n: Option<usize>, dim: isize, norm: Norm) -> Result<Tensor> = ifft_of {
-        samples: ifft_samples, errors: ifft_errors
+        samples: ifft_samples, errors: ifft_errors,
+        python: ifft(x as input, n, dim = -1, norm)
     };
 
     /// The first half of the [Fourier transform](fft) of real numbers along `dim`; the other half is its conjugate.
@@ -134,7 +136,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     free fn rfft(x: &Tensor, n: Option<usize>, dim: isize, norm: Norm) -> Result<Tensor> = rfft_of {
-        samples: rfft_samples, errors: rfft_errors
+        samples: rfft_samples, errors: rfft_errors,
+        python: rfft(x as input, n, dim = -1, norm)
     };
 
     /// The inverse of [`rfft`]: the real numbers whose transform begins with these.
@@ -162,7 +165,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     free fn irfft(x: &Tensor, n: Option<usize>, dim: isize, norm: Norm) -> Result<Tensor> = irfft_of {
-        samples: irfft_samples, errors: irfft_errors
+        samples: irfft_samples, errors: irfft_errors,
+        python: irfft(x as input, n, dim = -1, norm)
     };
 
     /// The Fourier transform along `dim` of numbers of which the first half is given, and the other half is its conjugate. It is
@@ -189,7 +193,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     free fn hfft(x: &Tensor, n: Option<usize>, dim: isize, norm: Norm) -> Result<Tensor> = hfft_of {
-        samples: hfft_samples, errors: hfft_errors
+        samples: hfft_samples, errors: hfft_errors,
+        python: hfft(x as input, n, dim = -1, norm)
     };
 
     /// The inverse of [`hfft`]: the first half of numbers whose transform these real ones are.
@@ -215,7 +220,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     free fn ihfft(x: &Tensor, n: Option<usize>, dim: isize, norm: Norm) -> Result<Tensor> = ihfft_of {
-        samples: ihfft_samples, errors: ihfft_errors
+        samples: ihfft_samples, errors: ihfft_errors,
+        python: ihfft(x as input, n, dim = -1, norm)
     };
 
     /// The Fourier transform along two dimensions.
@@ -243,7 +249,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     free fn fft2(x: &Tensor, s: Option<&[usize]>, dims: [isize; 2], norm: Norm) -> Result<Tensor> = fft2_of {
-        samples: fft2_samples, errors: fft2_errors
+        samples: fft2_samples, errors: fft2_errors,
+        python: fft2(x as input, s, dims = [-2, -1], norm)
     };
 
     /// The inverse of [`fft2`].
@@ -271,7 +278,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     free fn ifft2(x: &Tensor, s: Option<&[usize]>, dims: [isize; 2], norm: Norm) -> Result<Tensor> = ifft2_of {
-        samples: ifft2_samples, errors: ifft2_errors
+        samples: ifft2_samples, errors: ifft2_errors,
+        python: ifft2(x as input, s, dims = [-2, -1], norm)
     };
 
     /// The first half, along the second dimension, of the Fourier transform of real numbers along two.
@@ -298,7 +306,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     free fn rfft2(x: &Tensor, s: Option<&[usize]>, dims: [isize; 2], norm: Norm) -> Result<Tensor> = rfft2_of {
-        samples: rfft2_samples, errors: rfft2_errors
+        samples: rfft2_samples, errors: rfft2_errors,
+        python: rfft2(x as input, s, dims = [-2, -1], norm)
     };
 
     /// The inverse of [`rfft2`].
@@ -325,7 +334,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     free fn irfft2(x: &Tensor, s: Option<&[usize]>, dims: [isize; 2], norm: Norm) -> Result<Tensor> = irfft2_of {
-        samples: irfft2_samples, errors: irfft2_errors
+        samples: irfft2_samples, errors: irfft2_errors,
+        python: irfft2(x as input, s, dims = [-2, -1], norm)
     };
 
     /// The Fourier transform along several dimensions.
@@ -353,7 +363,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     free fn fftn(x: &Tensor, s: Option<&[usize]>, dims: Option<&[isize]>, norm: Norm) -> Result<Tensor> = fftn_of {
-        samples: fftn_samples, errors: fftn_errors
+        samples: fftn_samples, errors: fftn_errors,
+        python: fftn(x as input, s, dims, norm)
     };
 
     /// The inverse of [`fftn`].
@@ -381,7 +392,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     free fn ifftn(x: &Tensor, s: Option<&[usize]>, dims: Option<&[isize]>, norm: Norm) -> Result<Tensor> = ifftn_of {
-        samples: ifftn_samples, errors: ifftn_errors
+        samples: ifftn_samples, errors: ifftn_errors,
+        python: ifftn(x as input, s, dims, norm)
     };
 
     /// The first half, along the last of the dimensions, of the Fourier transform of real numbers along several.
@@ -408,7 +420,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     free fn rfftn(x: &Tensor, s: Option<&[usize]>, dims: Option<&[isize]>, norm: Norm) -> Result<Tensor> = rfftn_of {
-        samples: rfftn_samples, errors: rfftn_errors
+        samples: rfftn_samples, errors: rfftn_errors,
+        python: rfftn(x as input, s, dims, norm)
     };
 
     /// The inverse of [`rfftn`].
@@ -435,7 +448,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     free fn irfftn(x: &Tensor, s: Option<&[usize]>, dims: Option<&[isize]>, norm: Norm) -> Result<Tensor> = irfftn_of {
-        samples: irfftn_samples, errors: irfftn_errors
+        samples: irfftn_samples, errors: irfftn_errors,
+        python: irfftn(x as input, s, dims, norm)
     };
 
     /// The elements moved so that frequency 0 is in the middle: `n/2` places along each of the dimensions, by default all.
@@ -460,7 +474,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     free fn fftshift(x: &Tensor, dims: Option<&[isize]>) -> Result<Tensor> = fftshift_of {
-        samples: fftshift_samples, errors: fftshift_errors
+        samples: fftshift_samples, errors: fftshift_errors,
+        python: fftshift(x as input, dims)
     };
 
     /// The inverse of [`fftshift`].
@@ -485,7 +500,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     free fn ifftshift(x: &Tensor, dims: Option<&[isize]>) -> Result<Tensor> = ifftshift_of {
-        samples: ifftshift_samples, errors: ifftshift_errors
+        samples: ifftshift_samples, errors: ifftshift_errors,
+        python: ifftshift(x as input, dims)
     };
 }
 

@@ -72,8 +72,10 @@ ops! { OPS;
     /// assert_eq!(y.to_vec::<i32>()?, [3, 1, 6, 4]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn take_along_dim(&self, index: &Tensor, dim: isize) -> Result<Tensor> = take_along_dim
-        { samples: take_along_dim_samples, errors: take_along_dim_errors };
+    fn take_along_dim(&self, index: &Tensor, dim: isize) -> Result<Tensor> = take_along_dim {
+        samples: take_along_dim_samples, errors: take_along_dim_errors,
+        python: take_along_dim(index as indices, dim)
+    };
 
     /// The tensor with elements of `src` added at the places that `index` gives along `dim`:
     /// `out[.., index[.., i, ..], ..] += src[.., i, ..]`, those that meet in row-major order of the index.

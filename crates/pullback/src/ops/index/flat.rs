@@ -60,8 +60,10 @@ ops! { OPS;
     /// assert_eq!(y.to_vec::<i32>()?, [1, 2, 13, 24]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn put(&self, index: &Tensor, src: &Tensor, accumulate: bool) -> Result<Tensor> = put
-        { samples: put_samples, errors: put_errors };
+    fn put(&self, index: &Tensor, src: &Tensor, accumulate: bool) -> Result<Tensor> = put {
+        samples: put_samples, errors: put_errors,
+        python: put(index, src as source, accumulate = false)
+    };
 
     /// The tensor with the slices along `dim` at the places that `index` gives filled with one value.
     ///

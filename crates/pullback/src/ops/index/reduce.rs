@@ -66,7 +66,10 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn scatter_reduce(&self, dim: isize, index: &Tensor, src: &Tensor, reduce: Reduce, include_self: bool) -> Result<Tensor>
-        = scatter_reduce { samples: scatter_reduce_samples, errors: scatter_reduce_errors, kinks: scatter_reduce_kinks };
+        = scatter_reduce {
+        samples: scatter_reduce_samples, errors: scatter_reduce_errors, kinks: scatter_reduce_kinks,
+        python: scatter_reduce(dim, index, src, reduce, include_self = true)
+    };
 
     /// The tensor with slices of `src` joined to those along `dim` at the places that `index` gives; the slices that were
     /// there take part if `include_self`.
@@ -92,7 +95,10 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn index_reduce(&self, dim: isize, index: &Tensor, src: &Tensor, reduce: Reduce, include_self: bool) -> Result<Tensor>
-        = index_reduce { samples: index_reduce_samples, errors: index_reduce_errors };
+        = index_reduce {
+        samples: index_reduce_samples, errors: index_reduce_errors,
+        python: index_reduce(dim, index, src as source, reduce, include_self = true)
+    };
 }
 
 fn scatter_reduce(

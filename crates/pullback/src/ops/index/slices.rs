@@ -74,8 +74,10 @@ ops! { OPS;
     /// assert_eq!(y.to_vec::<i32>()?, [0, 12, 1]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn index_add(&self, dim: isize, index: &Tensor, src: &Tensor) -> Result<Tensor> = index_add
-        { samples: index_add_samples, errors: index_add_errors };
+    fn index_add(&self, dim: isize, index: &Tensor, src: &Tensor) -> Result<Tensor> = index_add {
+        samples: index_add_samples, errors: index_add_errors,
+        python: index_add(dim, index, src as source)
+    };
 
     /// The tensor with slices of `src` written along `dim` at the places that `index` gives; of several writes to one
     /// place the last one stays.
@@ -100,8 +102,10 @@ ops! { OPS;
     /// assert_eq!(y.to_vec::<i32>()?, [0, 7, 0]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn index_copy(&self, dim: isize, index: &Tensor, src: &Tensor) -> Result<Tensor> = index_copy
-        { samples: index_copy_samples, errors: index_copy_errors };
+    fn index_copy(&self, dim: isize, index: &Tensor, src: &Tensor) -> Result<Tensor> = index_copy {
+        samples: index_copy_samples, errors: index_copy_errors,
+        python: index_copy(dim, index, src as source)
+    };
 
     /// `len` elements along `dim` from `start` on, where the start is a tensor and may differ between lanes.
     ///
@@ -128,8 +132,10 @@ ops! { OPS;
     /// assert_eq!(y.to_vec::<i32>()?, [0, 1, 8, 9]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn dynamic_slice(&self, dim: isize, start: &Tensor, len: usize) -> Result<Tensor> = dynamic_slice
-        { samples: dynamic_slice_samples, errors: dynamic_slice_errors };
+    fn dynamic_slice(&self, dim: isize, start: &Tensor, len: usize) -> Result<Tensor> = dynamic_slice {
+        samples: dynamic_slice_samples, errors: dynamic_slice_errors,
+        python: dynamic_slice(dim, start, len as length)
+    };
 }
 
 /// Slices of the first input along `dim`, at the places of the second. The first `batch` dims of both are the same

@@ -68,7 +68,9 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn cholesky_solve(&self, b: &Tensor) -> Result<Tensor> = cholesky_solve {
-        samples: cholesky_solve_samples, errors: cholesky_solve_errors
+        samples: cholesky_solve_samples, errors: cholesky_solve_errors,
+        python: cholesky_solve(b as input, self as L),
+        python: cholesky_solve(b as self, self as L)
     };
 }
 

@@ -68,7 +68,10 @@ ops! { OPS;
     /// assert_eq!((sign.item::<f64>()?, log.item::<f64>()?), (-1.0, -400.0 * 10f64.ln()));
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn slogdet(&self) -> Result<(Tensor, Tensor)> = slogdet { samples: slogdet_samples, errors: slogdet_errors };
+    fn slogdet(&self) -> Result<(Tensor, Tensor)> = slogdet {
+        samples: slogdet_samples, errors: slogdet_errors,
+        python: slogdet() -> (sign, logabsdet)
+    };
 
     /// The logarithms of the determinants of matrices: NaN where they are negative, -∞ where they are 0.
     ///

@@ -46,7 +46,10 @@ ops! { OPS;
     /// assert!(rotation.eig().unwrap_err().to_string().contains("±"));
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn eig(&self) -> Result<(Tensor, Tensor)> = eig { samples: eig_samples, errors: eig_errors };
+    fn eig(&self) -> Result<(Tensor, Tensor)> = eig {
+        samples: eig_samples, errors: eig_errors,
+        python: eig() -> (eigenvalues, eigenvectors)
+    };
 
     /// The eigenvalues of matrices in rising order, if all are real. Needs the cargo feature `linalg`.
     ///

@@ -46,7 +46,10 @@ ops! { OPS;
     /// assert!(near(&w, &[-2.0, 2.0])? && near(&v, &[s, s, -s, s])?);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn eigh(&self) -> Result<(Tensor, Tensor)> = eigh { samples: eigh_samples, errors: eigh_errors };
+    fn eigh(&self) -> Result<(Tensor, Tensor)> = eigh {
+        samples: eigh_samples, errors: eigh_errors,
+        python: eigh() -> (eigenvalues, eigenvectors)
+    };
 
     /// The eigenvalues of symmetric matrices in rising order.
     ///

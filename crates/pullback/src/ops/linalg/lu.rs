@@ -41,7 +41,10 @@ ops! { OPS;
     /// assert_eq!(u.to_vec::<f64>()?, [4.0, 4.0, 0.0, 1.0]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn lu(&self) -> Result<(Tensor, Tensor, Tensor)> = lu { samples: lu_samples, errors: lu_errors };
+    fn lu(&self) -> Result<(Tensor, Tensor, Tensor)> = lu {
+        samples: lu_samples, errors: lu_errors,
+        python: lu() -> (P, L, U)
+    };
 
     /// The factors of [`lu`](Tensor::lu) in one matrix, and the order of the rows as `i64`.
     ///
@@ -68,7 +71,10 @@ ops! { OPS;
     /// assert_eq!(order.to_vec::<i64>()?, [1, 0]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn lu_factor(&self) -> Result<(Tensor, Tensor)> = lu_factor { samples: lu_factor_samples, errors: lu_factor_errors };
+    fn lu_factor(&self) -> Result<(Tensor, Tensor)> = lu_factor {
+        samples: lu_factor_samples, errors: lu_factor_errors,
+        python: lu_factor() -> (LU, order)
+    };
 
     /// The solutions `X` of `A X = B` from what [`lu_factor`](Tensor::lu_factor) made of `A`, this tensor being the factors.
     ///
@@ -94,7 +100,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn lu_solve(&self, order: &Tensor, b: &Tensor) -> Result<Tensor> = lu_solve {
-        samples: lu_solve_samples, errors: lu_solve_errors
+        samples: lu_solve_samples, errors: lu_solve_errors,
+        python: lu_solve(self as LU, order, b as B)
     };
 }
 

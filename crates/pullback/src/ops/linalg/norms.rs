@@ -65,7 +65,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn matrix_norm(&self, ord: MatrixNorm, keepdim: bool) -> Result<Tensor> = matrix_norm {
-        samples: norm_samples, errors: norm_errors
+        samples: norm_samples, errors: norm_errors,
+        python: matrix_norm(ord = "fro", keepdim)
     };
 
     /// The condition numbers of matrices: a norm times that of the inverse.
@@ -94,7 +95,10 @@ ops! { OPS;
     /// assert_eq!(x.cond(MatrixNorm::Two)?.item::<f64>()?, 2.0);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn cond(&self, ord: MatrixNorm) -> Result<Tensor> = cond { samples: cond_samples, errors: cond_errors };
+    fn cond(&self, ord: MatrixNorm) -> Result<Tensor> = cond {
+        samples: cond_samples, errors: cond_errors,
+        python: cond(ord = 2)
+    };
 }
 
 fn matrix_norm(x: &Tensor, ord: MatrixNorm, keepdim: bool) -> Result<Tensor> {

@@ -51,7 +51,10 @@ ops! { OPS;
     /// assert_eq!(z.to_vec::<i32>()?, [0, 0, 1]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn cross(&self, rhs: &Tensor, dim: isize) -> Result<Tensor> = cross { samples: cross_samples, errors: cross_errors };
+    fn cross(&self, rhs: &Tensor, dim: isize) -> Result<Tensor> = cross {
+        samples: cross_samples, errors: cross_errors,
+        python: cross(rhs, dim = -1)
+    };
 }
 
 fn check_numbers(op: &str, tensors: [&Tensor; 2]) -> Result<()> {

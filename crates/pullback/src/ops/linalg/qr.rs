@@ -49,7 +49,10 @@ ops! { OPS;
     ///
     /// # Source
     /// The derivative for wide matrices is that of D. Roberts and L. Roberts, "QR and LQ decomposition matrix backpropagation", 2020.
-    fn qr(&self, complete: bool) -> Result<(Tensor, Tensor)> = qr { samples: qr_samples, errors: qr_errors };
+    fn qr(&self, complete: bool) -> Result<(Tensor, Tensor)> = qr {
+        samples: qr_samples, errors: qr_errors,
+        python: qr(complete = false) -> (Q, R)
+    };
 
     /// The solutions `X` for which `A X` is nearest to `B`, this tensor being the matrices `A` of full rank; of many solutions the
     /// shortest.
@@ -76,7 +79,10 @@ ops! { OPS;
     /// assert!((x[0] - 1.0).abs() < 1e-14 && (x[1] - 2.0).abs() < 1e-14);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn lstsq(&self, b: &Tensor) -> Result<Tensor> = lstsq { samples: lstsq_samples, errors: lstsq_errors };
+    fn lstsq(&self, b: &Tensor) -> Result<Tensor> = lstsq {
+        samples: lstsq_samples, errors: lstsq_errors,
+        python: lstsq(b as B)
+    };
 }
 
 #[derive(Clone, Debug)]

@@ -43,7 +43,10 @@ ops! { OPS;
     ///
     /// # Source
     /// Shapes are those of PyTorch's `linalg.solve`.
-    fn solve(&self, b: &Tensor) -> Result<Tensor> = solve { samples: solve_samples, errors: solve_errors };
+    fn solve(&self, b: &Tensor) -> Result<Tensor> = solve {
+        samples: solve_samples, errors: solve_errors,
+        python: solve(b as B)
+    };
 
     /// The inverses of matrices. To solve a system, [`solve`](Tensor::solve) is faster and more accurate.
     ///

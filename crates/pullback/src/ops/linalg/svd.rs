@@ -48,7 +48,10 @@ ops! { OPS;
     /// assert_eq!(vh.to_vec::<f64>()?, [0.0, 1.0, 1.0, 0.0]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn svd(&self, full_matrices: bool) -> Result<(Tensor, Tensor, Tensor)> = svd { samples: svd_samples, errors: svd_errors };
+    fn svd(&self, full_matrices: bool) -> Result<(Tensor, Tensor, Tensor)> = svd {
+        samples: svd_samples, errors: svd_errors,
+        python: svd(full_matrices = true) -> (U, S, Vh)
+    };
 
     /// The singular values of matrices in falling order.
     ///

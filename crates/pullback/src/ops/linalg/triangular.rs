@@ -41,7 +41,10 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn solve_triangular(&self, b: &Tensor, upper: bool, left: bool, unitriangular: bool) -> Result<Tensor>
-        = solve_triangular { samples: samples, errors: errors };
+        = solve_triangular {
+        samples: samples, errors: errors,
+        python: solve_triangular(b as B, upper, left = true, unitriangular = false)
+    };
 }
 
 /// The solution of a triangular system.

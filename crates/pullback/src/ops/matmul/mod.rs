@@ -121,7 +121,9 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn linear(&self, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> = linear {
-        samples: samples::linear, errors: samples::linear_errors
+        samples: samples::linear, errors: samples::linear_errors,
+        python: linear(weight, bias),
+        python: nn::functional::linear(weight, bias)
     };
 
     /// The sum of products that an equation of letters describes.
@@ -156,7 +158,8 @@ ops! { OPS;
     /// # Source
     /// The notation is that of NumPy's `einsum`. Products are taken from left to right.
     free fn einsum(equation: &str, operands: &[&Tensor]) -> Result<Tensor> = equation::einstein_sum {
-        samples: equation::samples, errors: equation::errors
+        samples: equation::samples, errors: equation::errors,
+        python: einsum(equation, *operands)
     };
 }
 

@@ -37,7 +37,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn tensordot(&self, rhs: &Tensor, dims: &[isize], rhs_dims: &[isize]) -> Result<Tensor> = tensordot {
-        samples: samples, errors: errors
+        samples: samples, errors: errors,
+        python: tensordot(rhs, dims as dims, rhs_dims as other_dims)
     };
 }
 

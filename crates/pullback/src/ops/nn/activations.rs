@@ -27,7 +27,10 @@ ops! { OPS;
     /// assert_eq!(Tensor::from([3.0, 0.0, -2000.0]).celu(2.0)?.to_vec::<f64>()?, [3.0, 0.0, -2.0]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn celu(&self, alpha: f64) -> Result<Tensor> = celu { samples: celu_samples, errors: celu_errors };
+    fn celu(&self, alpha: f64) -> Result<Tensor> = celu {
+        samples: celu_samples, errors: celu_errors,
+        python: celu(alpha = 1.0)
+    };
 
     /// `x`, at least `min` and at most `max`.
     ///
@@ -49,7 +52,10 @@ ops! { OPS;
     /// assert_eq!(Tensor::from([3.0, 0.5, -2.0]).hardtanh(-1.0, 1.0)?.to_vec::<f64>()?, [1.0, 0.5, -1.0]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn hardtanh(&self, min: f64, max: f64) -> Result<Tensor> = hardtanh { samples: hardtanh_samples, errors: hardtanh_errors };
+    fn hardtanh(&self, min: f64, max: f64) -> Result<Tensor> = hardtanh {
+        samples: hardtanh_samples, errors: hardtanh_errors,
+        python: hardtanh(min as min_val = -1.0, max as max_val = 1.0)
+    };
 
     /// `x` where it is larger than `lambda` in size, else 0.
     ///
@@ -68,7 +74,10 @@ ops! { OPS;
     /// assert_eq!(Tensor::from([3.0, 0.5, -2.0]).hardshrink(1.0)?.to_vec::<f64>()?, [3.0, 0.0, -2.0]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn hardshrink(&self, lambda: f64) -> Result<Tensor> = hardshrink { samples: hardshrink_samples, kinks: hardshrink_kinks };
+    fn hardshrink(&self, lambda: f64) -> Result<Tensor> = hardshrink {
+        samples: hardshrink_samples, kinks: hardshrink_kinks,
+        python: hardshrink(lambda as lambd = 0.5)
+    };
 
     /// `x` moved towards 0 by `lambda`, and 0 where it is smaller than that in size.
     ///
@@ -91,7 +100,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn softshrink(&self, lambda: f64) -> Result<Tensor> = softshrink {
-        samples: softshrink_samples, errors: softshrink_errors, kinks: softshrink_kinks
+        samples: softshrink_samples, errors: softshrink_errors, kinks: softshrink_kinks,
+        python: softshrink(lambda as lambd = 0.5)
     };
 
     /// `x - tanh(x)`, elementwise.
@@ -155,7 +165,10 @@ ops! { OPS;
     ///
     /// # Source
     /// Dauphin et al., "Language modeling with gated convolutional networks", 2017.
-    fn glu(&self, dim: isize) -> Result<Tensor> = glu { samples: glu_samples, errors: glu_errors };
+    fn glu(&self, dim: isize) -> Result<Tensor> = glu {
+        samples: glu_samples, errors: glu_errors,
+        python: glu(dim = -1)
+    };
 
     /// `x` where it is positive, else `weight·x`, with one weight or one for each channel.
     ///

@@ -87,7 +87,11 @@ ops! { OPS;
     /// assert_eq!(x.im2col(&Patches::new(2))?.to_vec::<f64>()?, [1.0, 2.0, 2.0, 3.0, 4.0, 5.0, 5.0, 6.0]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn im2col(&self, patches: &Patches) -> Result<Tensor> = im2col { samples: im2col_samples, errors: im2col_errors };
+    fn im2col(&self, patches: &Patches) -> Result<Tensor> = im2col {
+        samples: im2col_samples, errors: im2col_errors,
+        python: im2col(patches),
+        python: nn::functional::unfold(patches)
+    };
 
     /// The sum of the patches of images that are the columns of a matrix, each element where [`im2col`](Tensor::im2col) takes it from.
     /// PyTorch's `nn.functional.fold`.
@@ -114,7 +118,9 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn col2im(&self, size: impl Into<PerDim>, patches: &Patches) -> Result<Tensor> = col2im {
-        samples: col2im_samples, errors: col2im_errors
+        samples: col2im_samples, errors: col2im_errors,
+        python: col2im(size as output_size, patches),
+        python: nn::functional::fold(size as output_size, patches)
     };
 }
 

@@ -63,7 +63,10 @@ ops! { OPS;
     /// assert_eq!(x.poisson_nll_loss(&y, true, Reduction::Sum)?.item::<f64>()?, 1.0);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn poisson_nll_loss(&self, target: &Tensor, log_input: bool, reduction: Reduction) -> Result<Tensor> = poisson_nll_loss { samples: samples::poisson, errors: samples::poisson_errors };
+    fn poisson_nll_loss(&self, target: &Tensor, log_input: bool, reduction: Reduction) -> Result<Tensor> = poisson_nll_loss {
+        samples: samples::poisson, errors: samples::poisson_errors,
+        python: poisson_nll_loss(target, log_input = true, reduction)
+    };
 
     /// The negative logarithm of the density that the normal distribution with mean `x` and variance `var` has at `target`, less a
     /// constant: `(log(v) + (x - t)²/v)/2` where `v` is the variance, at least `eps`.
@@ -87,7 +90,10 @@ ops! { OPS;
     /// assert_eq!(x.gaussian_nll_loss(&y, &v, 1e-6, Reduction::Sum)?.item::<f64>()?, 2.0);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn gaussian_nll_loss(&self, target: &Tensor, var: &Tensor, eps: f64, reduction: Reduction) -> Result<Tensor> = gaussian_nll_loss { samples: samples::gaussian, errors: samples::gaussian_errors };
+    fn gaussian_nll_loss(&self, target: &Tensor, var: &Tensor, eps: f64, reduction: Reduction) -> Result<Tensor> = gaussian_nll_loss {
+        samples: samples::gaussian, errors: samples::gaussian_errors,
+        python: gaussian_nll_loss(target, var, eps = 1e-6, reduction)
+    };
 
     /// `log(1 + exp(-t·x))`, for targets of 1 and -1, without overflow.
     ///
@@ -133,7 +139,10 @@ ops! { OPS;
     /// assert_eq!(x.hinge_embedding_loss(&y, 1.0, Reduction::None)?.to_vec::<f64>()?, [0.5, 0.75, 0.0]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn hinge_embedding_loss(&self, target: &Tensor, margin: f64, reduction: Reduction) -> Result<Tensor> = hinge_embedding_loss { samples: samples::hinge, errors: samples::hinge_errors };
+    fn hinge_embedding_loss(&self, target: &Tensor, margin: f64, reduction: Reduction) -> Result<Tensor> = hinge_embedding_loss {
+        samples: samples::hinge, errors: samples::hinge_errors,
+        python: hinge_embedding_loss(target, margin = 1.0, reduction)
+    };
 
     /// `max(0, -t·(x - other) + margin)`: how far `x` is from being larger (for a target of 1) or smaller (for -1) than `other` by the margin.
     ///
@@ -156,7 +165,10 @@ ops! { OPS;
     /// assert_eq!(x.margin_ranking_loss(&y, &t, 0.5, Reduction::None)?.to_vec::<f64>()?, [2.5, 0.0]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn margin_ranking_loss(&self, other: &Tensor, target: &Tensor, margin: f64, reduction: Reduction) -> Result<Tensor> = margin_ranking_loss { samples: samples::ranking, errors: samples::ranking_errors };
+    fn margin_ranking_loss(&self, other: &Tensor, target: &Tensor, margin: f64, reduction: Reduction) -> Result<Tensor> = margin_ranking_loss {
+        samples: samples::ranking, errors: samples::ranking_errors,
+        python: margin_ranking_loss(self as input1, other as input2, target, margin = 0.0, reduction)
+    };
 
     /// `1 - cos` of the angle between the rows of two tensors where the target is 1, and `max(0, cos - margin)` where it is -1.
     ///
@@ -180,7 +192,10 @@ ops! { OPS;
     /// assert_eq!(x.cosine_embedding_loss(&y, &t, 0.25, Reduction::None)?.to_vec::<f64>()?, [1.0, 0.75]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn cosine_embedding_loss(&self, other: &Tensor, target: &Tensor, margin: f64, reduction: Reduction) -> Result<Tensor> = cosine_embedding_loss { samples: samples::cosine_loss, errors: samples::cosine_loss_errors };
+    fn cosine_embedding_loss(&self, other: &Tensor, target: &Tensor, margin: f64, reduction: Reduction) -> Result<Tensor> = cosine_embedding_loss {
+        samples: samples::cosine_loss, errors: samples::cosine_loss_errors,
+        python: cosine_embedding_loss(self as input1, other as input2, target, margin = 0.0, reduction)
+    };
 
     /// `max(0, |x - positive| - |x - negative| + margin)`: how far the distance to `negative` is from being larger than that to `positive` by
     /// the margin. Distances are those of [`pairwise_distance`](Tensor::pairwise_distance).
@@ -205,7 +220,10 @@ ops! { OPS;
     /// assert!((loss - 5.0).abs() < 1e-5);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn triplet_margin_loss(&self, positive: &Tensor, negative: &Tensor, margin: f64, p: f64, reduction: Reduction) -> Result<Tensor> = triplet_margin_loss { samples: samples::triplet, errors: samples::triplet_errors };
+    fn triplet_margin_loss(&self, positive: &Tensor, negative: &Tensor, margin: f64, p: f64, reduction: Reduction) -> Result<Tensor> = triplet_margin_loss {
+        samples: samples::triplet, errors: samples::triplet_errors,
+        python: triplet_margin_loss(self as anchor, positive, negative, margin = 1.0, p = 2.0, reduction)
+    };
 
     /// `Σ max(0, margin - x[target] + x[k])/classes` over all classes `k` but the target, for scores `x`.
     ///
@@ -230,7 +248,10 @@ ops! { OPS;
     /// assert_eq!(loss.item::<f64>()?, 1.0);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn multi_margin_loss(&self, target: &Tensor, margin: f64, reduction: Reduction) -> Result<Tensor> = multi_margin_loss { samples: samples::multi, errors: samples::multi_errors };
+    fn multi_margin_loss(&self, target: &Tensor, margin: f64, reduction: Reduction) -> Result<Tensor> = multi_margin_loss {
+        samples: samples::multi, errors: samples::multi_errors,
+        python: multi_margin_loss(target, margin = 1.0, reduction)
+    };
 
     /// The cosine of the angle between two tensors along `dim`: `Σ x·y / (max(|x|, eps)·max(|y|, eps))`.
     ///
@@ -253,7 +274,10 @@ ops! { OPS;
     /// assert_eq!(x.cosine_similarity(&y, 0, 1e-8)?.item::<f64>()?, 0.8);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn cosine_similarity(&self, other: &Tensor, dim: isize, eps: f64) -> Result<Tensor> = cosine_similarity { samples: samples::cosine, errors: samples::cosine_errors };
+    fn cosine_similarity(&self, other: &Tensor, dim: isize, eps: f64) -> Result<Tensor> = cosine_similarity {
+        samples: samples::cosine, errors: samples::cosine_errors,
+        python: cosine_similarity(self as x1, other as x2, dim = 1, eps = 1e-8)
+    };
 
     /// The distances of the rows of two tensors: the `p`-norm of `x - y + eps` along the last dimension, where `eps` keeps the derivative
     /// finite.
@@ -277,7 +301,10 @@ ops! { OPS;
     /// assert_eq!(x.pairwise_distance(&y, 2.0, 0.0, false)?.to_vec::<f64>()?, [5.0]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn pairwise_distance(&self, other: &Tensor, p: f64, eps: f64, keepdim: bool) -> Result<Tensor> = pairwise_distance { samples: samples::distance, errors: samples::distance_errors };
+    fn pairwise_distance(&self, other: &Tensor, p: f64, eps: f64, keepdim: bool) -> Result<Tensor> = pairwise_distance {
+        samples: samples::distance, errors: samples::distance_errors,
+        python: pairwise_distance(self as x1, other as x2, p = 2.0, eps = 1e-6, keepdim)
+    };
 
     /// The distances of all pairs of rows of two tensors: the `p`-norms of their differences.
     ///
@@ -300,7 +327,10 @@ ops! { OPS;
     /// assert_eq!(x.cdist(&y, 2.0)?.to_vec::<f64>()?, [5.0, 4.0]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn cdist(&self, other: &Tensor, p: f64) -> Result<Tensor> = cdist { samples: samples::cdist, errors: samples::cdist_errors };
+    fn cdist(&self, other: &Tensor, p: f64) -> Result<Tensor> = cdist {
+        samples: samples::cdist, errors: samples::cdist_errors,
+        python: cdist(self as x1, other as x2, p = 2.0)
+    };
 
     /// The tensor over its `p`-norms along `dim`, or over `eps` where they are smaller.
     ///
@@ -322,7 +352,10 @@ ops! { OPS;
     /// assert_eq!(Tensor::from([3.0, 4.0]).normalize(2.0, 0, 1e-12)?.to_vec::<f64>()?, [0.6, 0.8]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn normalize(&self, p: f64, dim: isize, eps: f64) -> Result<Tensor> = normalize { samples: samples::normalize, errors: samples::normalize_errors };
+    fn normalize(&self, p: f64, dim: isize, eps: f64) -> Result<Tensor> = normalize {
+        samples: samples::normalize, errors: samples::normalize_errors,
+        python: normalize(p = 2.0, dim = 1, eps = 1e-12)
+    };
 
     /// Each element over `(k + alpha·mean(x²))^beta`, where the mean is over `size` neighbouring channels, zeros beyond the ends.
     ///
@@ -345,7 +378,10 @@ ops! { OPS;
     /// assert_eq!(x.local_response_norm(1, 1.0, 1.0, 3.0)?.to_vec::<f64>()?, [0.25, 2.0 / 7.0]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn local_response_norm(&self, size: usize, alpha: f64, beta: f64, k: f64) -> Result<Tensor> = local_response_norm { samples: samples::response, errors: samples::response_errors };
+    fn local_response_norm(&self, size: usize, alpha: f64, beta: f64, k: f64) -> Result<Tensor> = local_response_norm {
+        samples: samples::response, errors: samples::response_errors,
+        python: local_response_norm(size, alpha = 1e-4, beta = 0.75, k = 1.0)
+    };
 }
 
 /// The tensors as floats, after a check that they have one shape.

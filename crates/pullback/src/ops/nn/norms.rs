@@ -52,7 +52,8 @@ ops! { OPS;
     /// # Source
     /// Ba, Kiros, Hinton, "Layer normalization", 2016.
     fn layer_norm(&self, normalized_shape: &[usize], weight: Option<&Tensor>, bias: Option<&Tensor>, eps: f64) -> Result<Tensor> = layer_norm {
-        samples: samples::layer_norm, errors: samples::layer_norm_errors
+        samples: samples::layer_norm, errors: samples::layer_norm_errors,
+        python: layer_norm(normalized_shape, weight, bias, eps = 1e-5)
     };
 
     /// The elements of each layer over the root of the mean of their squares: `x/sqrt(mean(x²) + eps)·weight`.
@@ -80,7 +81,8 @@ ops! { OPS;
     /// # Source
     /// Zhang, Sennrich, "Root mean square layer normalization", 2019.
     fn rms_norm(&self, normalized_shape: &[usize], weight: Option<&Tensor>, eps: f64) -> Result<Tensor> = rms_norm {
-        samples: samples::rms_norm, errors: samples::rms_norm_errors
+        samples: samples::rms_norm, errors: samples::rms_norm_errors,
+        python: rms_norm(normalized_shape, weight, eps = 1.1920928955078125e-7)
     };
 
     /// The elements of each of `groups` equal groups of channels of each image less their mean, over their standard deviation, times the
@@ -110,7 +112,8 @@ ops! { OPS;
     /// # Source
     /// Wu, He, "Group normalization", 2018.
     fn group_norm(&self, groups: usize, weight: Option<&Tensor>, bias: Option<&Tensor>, eps: f64) -> Result<Tensor> = group_norm {
-        samples: samples::group_norm, errors: samples::group_norm_errors
+        samples: samples::group_norm, errors: samples::group_norm_errors,
+        python: group_norm(groups as num_groups, weight, bias, eps = 1e-5)
     };
 
     /// The elements of each channel of each image less their mean, over their standard deviation, times the weight of their channel, plus
@@ -136,7 +139,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn instance_norm(&self, weight: Option<&Tensor>, bias: Option<&Tensor>, eps: f64) -> Result<Tensor> = instance_norm {
-        samples: samples::instance_norm, errors: samples::instance_norm_errors
+        samples: samples::instance_norm, errors: samples::instance_norm_errors,
+        python: instance_norm(weight, bias, eps = 1e-5)
     };
 
     /// The elements of each channel less a given mean, over the root of a given variance: batch normalisation when a model is used.
@@ -161,7 +165,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn batch_norm(&self, mean: &Tensor, var: &Tensor, weight: Option<&Tensor>, bias: Option<&Tensor>, eps: f64) -> Result<Tensor> = batch_norm {
-        samples: samples::batch_norm, errors: samples::batch_norm_errors
+        samples: samples::batch_norm, errors: samples::batch_norm_errors,
+        python: batch_norm(mean as running_mean, var as running_var, weight, bias, eps = 1e-5)
     };
 
     /// Batch normalisation while a model is trained: the elements of each channel less their mean over the batch, over their standard
@@ -200,7 +205,8 @@ ops! { OPS;
     /// # Source
     /// Ioffe, Szegedy, "Batch normalization", 2015.
     fn batch_norm_training(&self, running_mean: &Tensor, running_var: &Tensor, weight: Option<&Tensor>, bias: Option<&Tensor>, momentum: f64, eps: f64) -> Result<(Tensor, Tensor, Tensor)> = batch_norm_training {
-        samples: samples::batch_norm_training, errors: samples::batch_norm_training_errors
+        samples: samples::batch_norm_training, errors: samples::batch_norm_training_errors,
+        python: batch_norm_training(running_mean, running_var, weight, bias, momentum = 0.1, eps = 1e-5) -> (output, running_mean, running_var)
     };
 }
 

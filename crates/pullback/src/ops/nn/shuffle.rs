@@ -31,7 +31,10 @@ ops! { OPS;
     ///
     /// # Source
     /// Shi et al., "Real-time single image and video super-resolution using an efficient sub-pixel convolutional neural network", 2016.
-    fn pixel_shuffle(&self, factor: usize) -> Result<Tensor> = pixel_shuffle { samples: shuffle_samples, errors: shuffle_errors };
+    fn pixel_shuffle(&self, factor: usize) -> Result<Tensor> = pixel_shuffle {
+        samples: shuffle_samples, errors: shuffle_errors,
+        python: pixel_shuffle(factor as upscale_factor)
+    };
 
     /// Undoes [`pixel_shuffle`](Tensor::pixel_shuffle): each pixel of a square of `factor²` goes to a channel of its own.
     ///
@@ -55,7 +58,10 @@ ops! { OPS;
     /// assert_eq!((y.shape(), y.to_vec::<i32>()?), (&[4, 1, 1][..], vec![1, 2, 3, 4]));
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn pixel_unshuffle(&self, factor: usize) -> Result<Tensor> = pixel_unshuffle { samples: unshuffle_samples, errors: unshuffle_errors };
+    fn pixel_unshuffle(&self, factor: usize) -> Result<Tensor> = pixel_unshuffle {
+        samples: unshuffle_samples, errors: unshuffle_errors,
+        python: pixel_unshuffle(factor as downscale_factor)
+    };
 
     /// The channels in another order: those of `groups` equal groups in turn, the first of each, then the second of each.
     ///

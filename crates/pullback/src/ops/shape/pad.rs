@@ -53,7 +53,11 @@ ops! { OPS;
     /// assert_eq!(x.pad(&[1, 1], PadMode::Circular)?.to_vec::<i32>()?, [3, 1, 2, 3, 1]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn pad(&self, padding: &[isize], mode: PadMode) -> Result<Tensor> = pad { samples: pad_samples, errors: pad_errors };
+    fn pad(&self, padding: &[isize], mode: PadMode) -> Result<Tensor> = pad {
+        samples: pad_samples, errors: pad_errors,
+        python: pad(padding as pad, mode),
+        python: nn::functional::pad(padding as pad, mode)
+    };
 }
 
 /// A window of some dimensions: dimension, first place, size. Its transpose puts zeros around.

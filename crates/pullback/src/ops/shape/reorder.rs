@@ -32,7 +32,10 @@ ops! { OPS;
     /// assert_eq!(Tensor::zeros(&[2, 3, 4], DType::F32)?.permute(&[2, 0, 1])?.shape(), [4, 2, 3]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn permute(&self, dims: &[isize]) -> Result<Tensor> = permute { samples: permute_samples, errors: permute_errors };
+    fn permute(&self, dims: &[isize]) -> Result<Tensor> = permute {
+        samples: permute_samples, errors: permute_errors,
+        python: permute(*dims as dims)
+    };
 
     /// Two dimensions exchanged.
     ///
@@ -125,7 +128,10 @@ ops! { OPS;
     /// assert_eq!(x.rot90(-1, [0, 1])?.to_vec::<i32>()?, [3, 1, 4, 2]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn rot90(&self, k: isize, dims: [isize; 2]) -> Result<Tensor> = rot90 { samples: rot90_samples, errors: rot90_errors };
+    fn rot90(&self, k: isize, dims: [isize; 2]) -> Result<Tensor> = rot90 {
+        samples: rot90_samples, errors: rot90_errors,
+        python: rot90(k = 1, dims as dims = [0, 1])
+    };
 
     /// The elements in reverse order along `dims`, without copying.
     ///
@@ -147,7 +153,10 @@ ops! { OPS;
     /// assert_eq!(Tensor::from([1, 2, 3]).flip(&[0])?.to_vec::<i32>()?, [3, 2, 1]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn flip(&self, dims: &[isize]) -> Result<Tensor> = flip { samples: flip_samples, errors: flip_errors };
+    fn flip(&self, dims: &[isize]) -> Result<Tensor> = flip {
+        samples: flip_samples, errors: flip_errors,
+        python: flip(*dims as dims)
+    };
 
     /// The elements moved on by `shifts[k]` places along `dims[k]`; those that leave at one end enter at the other.
     ///
@@ -171,8 +180,10 @@ ops! { OPS;
     /// assert_eq!(x.roll(&[-1], &[0])?.to_vec::<i32>()?, [2, 3, 4, 1]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn roll(&self, shifts: &[isize], dims: &[isize]) -> Result<Tensor> = roll
-        { samples: roll_samples, errors: roll_errors };
+    fn roll(&self, shifts: &[isize], dims: &[isize]) -> Result<Tensor> = roll {
+        samples: roll_samples, errors: roll_errors,
+        python: roll(shifts, dims as dims = [])
+    };
 }
 
 #[derive(Clone, Debug)]

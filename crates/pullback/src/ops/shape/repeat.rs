@@ -4,7 +4,7 @@ use super::behind;
 use crate::array::Array;
 use crate::error::bail;
 use crate::ops::family::{Linear, linear};
-use crate::ops::table::{ErrorSample, Naive, Sample, ops, sample_tensor};
+use crate::ops::table::{ErrorSample, Naive, Sample, failing, ops, sample_tensor};
 use crate::shape::{Brackets, Shape, broadcasts_to, resolve_dim, with_dim};
 use crate::{DType, ErrorKind, Result, Tensor};
 
@@ -30,7 +30,37 @@ ops! { OPS;
     /// assert_eq!(x.to_vec::<i32>()?, [1, 2, 1, 2]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn expand(&self, shape: &[usize]) -> Result<Tensor> = expand { samples: expand_samples, errors: expand_errors };
+    fn expand(&self, shape: &[usize]) -> Result<Tensor> = expand {
+        samples: expand_samples, errors: expand_errors,
+        python: broadcast_to(*shape)
+    };
+
+    /// [`expand`](Tensor::expand) to `sizes`, in which -1 stands for the size that the dimension has.
+    ///
+    /// # Shapes
+    /// `sizes` has an entry for each dimension, counted from the last one, and perhaps new leading ones.
+    ///
+    /// # Dtypes
+    /// All.
+    ///
+    /// # Derivative
+    /// The sum over the repetitions.
+    ///
+    /// # Errors
+    /// `Shape` if the tensor does not broadcast to the sizes; `Value` for a negative size, unless it is -1 for a dimension that
+    /// the tensor has.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::Tensor;
+    /// let x = Tensor::from([[1], [2]]).expand_with(&[-1, 2])?;
+    /// assert_eq!(x.to_vec::<i32>()?, [1, 1, 2, 2]);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    fn expand_with(&self, sizes: &[isize]) -> Result<Tensor> = expand_with {
+        samples: expand_with_samples, errors: expand_with_errors,
+        python: expand(*sizes)
+    };
 
     /// Copies of the whole tensor side by side, `repeats[k]` of them along dimension `k`.
     ///
@@ -54,7 +84,10 @@ ops! { OPS;
     /// assert_eq!(x.to_vec::<i32>()?, [1, 2, 1, 2, 1, 2, 1, 2]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn repeat(&self, repeats: &[usize]) -> Result<Tensor> = repeat { samples: repeat_samples, errors: repeat_errors };
+    fn repeat(&self, repeats: &[usize]) -> Result<Tensor> = repeat {
+        samples: repeat_samples, errors: repeat_errors,
+        python: repeat(*repeats)
+    };
 
     /// Copies of the whole tensor side by side, `repeats[k]` of them along dimension `k`, counted so that the last entry
     /// speaks of the last dimension.
@@ -80,7 +113,10 @@ ops! { OPS;
     /// assert_eq!(x.to_vec::<i32>()?, [1, 2, 1, 2, 3, 4, 3, 4]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn tile(&self, repeats: &[usize]) -> Result<Tensor> = tile { samples: tile_samples, errors: tile_errors };
+    fn tile(&self, repeats: &[usize]) -> Result<Tensor> = tile {
+        samples: tile_samples, errors: tile_errors,
+        python: tile(*repeats as dims)
+    };
 
     /// Every slice along `dim` repeated `repeats` times, the copies next to each other.
     ///
@@ -152,6 +188,16 @@ fn expand(x: &Tensor, shape: &[usize]) -> Result<Tensor> {
     broadcast_to(x, shape)
 }
 
+fn expand_with(x: &Tensor, sizes: &[isize]) -> Result<Tensor> {
+    let own = |k: usize| Some(x.shape()[(k + x.rank()).checked_sub(sizes.len())?]);
+    let size = |(k, &n): (usize, &isize)| match (usize::try_from(n), own(k)) {
+        (Ok(n), _) => Ok(n),
+        (_, Some(own)) if n == -1 => Ok(own),
+        _ => bail!(Value, "expand: expected a size, or -1 for a dimension of {}, got {n} in place {k}", x.ty()),
+    };
+    expand(x, &sizes.iter().enumerate().map(size).collect::<Result<Shape>>()?)
+}
+
 /// Fails unless a result of these sizes, given in pairs that are merged, can exist.
 fn check_size(op: &str, pairs: impl Iterator<Item = (usize, usize)>) -> Result<Shape> {
     let merged: Shape = pairs.map(|(a, b)| a.saturating_mul(b)).collect();
@@ -216,6 +262,31 @@ fn expand_errors() -> Vec<ErrorSample> {
     vec![ErrorSample::new("not one", ErrorKind::Shape, "f64[2,3] does not broadcast to [4,3]", move || {
         x.expand(&[4, 3])
     })]
+}
+
+fn expand_with_samples() -> Vec<Sample> {
+    let case = |label: &str, from: &[usize], sizes: &'static [isize], to: &'static [usize]| {
+        Sample::one(label, [sample_tensor(from, -1.0, 1.0, 1)], move |x| x[0].expand_with(sizes))
+            .reference(move |x| vec![Naive::from_fn(to, |i| x[0].at_broadcast(i))])
+    };
+    vec![
+        case("kept", &[3, 1], &[2, -1, 4], &[2, 3, 4]),
+        case("all", &[2, 3], &[-1, -1], &[2, 3]),
+        case("0-d", &[], &[2], &[2]),
+        case("empty", &[0, 1], &[-1, 2], &[0, 2]),
+    ]
+}
+
+fn expand_with_errors() -> Vec<ErrorSample> {
+    vec![
+        failing("new", ErrorKind::Value, "or -1 for a dimension of f64[3], got -1 in place 0", &[3], |x| {
+            x.expand_with(&[-1, 3])
+        }),
+        failing("negative", ErrorKind::Value, "got -2 in place 0", &[1], |x| x.expand_with(&[-2])),
+        failing("not one", ErrorKind::Shape, "f64[2,3] does not broadcast to [2,4]", &[2, 3], |x| {
+            x.expand_with(&[-1, 4])
+        }),
+    ]
 }
 
 fn repeat_samples() -> Vec<Sample> {

@@ -30,7 +30,11 @@ ops! { OPS;
     /// assert_eq!(x.shape(), [2, 3]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn reshape(&self, shape: &[isize]) -> Result<Tensor> = reshape { samples: reshape_samples, errors: reshape_errors };
+    fn reshape(&self, shape: &[isize]) -> Result<Tensor> = reshape {
+        samples: reshape_samples, errors: reshape_errors,
+        python: reshape(*shape),
+        python: view(*shape)
+    };
 
     /// A dimension of size 1 put in at `dim`.
     ///
@@ -89,7 +93,10 @@ ops! { OPS;
     /// assert_eq!(Tensor::zeros(&[1, 3, 1], DType::F32)?.squeeze_all()?.shape(), [3]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn squeeze_all(&self) -> Result<Tensor> = squeeze_all { samples: squeeze_all_samples };
+    fn squeeze_all(&self) -> Result<Tensor> = squeeze_all {
+        samples: squeeze_all_samples,
+        python: squeeze()
+    };
 
     /// The dimensions from `start` to `end`, both included, merged into one.
     ///
@@ -111,8 +118,10 @@ ops! { OPS;
     /// assert_eq!(Tensor::zeros(&[2, 3, 4], DType::F32)?.flatten(1, -1)?.shape(), [2, 12]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn flatten(&self, start: isize, end: isize) -> Result<Tensor> = flatten
-        { samples: flatten_samples, errors: flatten_errors };
+    fn flatten(&self, start: isize, end: isize) -> Result<Tensor> = flatten {
+        samples: flatten_samples, errors: flatten_errors,
+        python: flatten(start as start_dim = 0, end as end_dim = -1)
+    };
 
     /// Dimension `dim` split into several: the inverse of [`flatten`](Tensor::flatten).
     ///

@@ -53,8 +53,10 @@ ops! { OPS;
     /// assert_eq!(Tensor::from([0, 1, 2, 3]).narrow(0, 1, 2)?.to_vec::<i32>()?, [1, 2]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn narrow(&self, dim: isize, start: isize, len: usize) -> Result<Tensor> = narrow
-        { samples: narrow_samples, errors: narrow_errors };
+    fn narrow(&self, dim: isize, start: isize, len: usize) -> Result<Tensor> = narrow {
+        samples: narrow_samples, errors: narrow_errors,
+        python: narrow(dim, start, len as length)
+    };
 
     /// The elements `start`, `start + step`, … before `end` along `dim`, as a view: `x[start:end:step]` in Python.
     ///
@@ -85,7 +87,10 @@ ops! { OPS;
         start: impl Into<Option<isize>>,
         end: impl Into<Option<isize>>,
         step: isize,
-    ) -> Result<Tensor> = python_slice { samples: slice_samples, errors: slice_errors };
+    ) -> Result<Tensor> = python_slice {
+        samples: slice_samples, errors: slice_errors,
+        python: slice(dim = 0, start, end, step = 1)
+    };
 }
 
 /// Elements `start, start + step, …` along a dimension.

@@ -37,8 +37,10 @@ ops! { OPS;
     /// assert_eq!(parts[2].to_vec::<i32>()?, [5]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn split(&self, size: usize, dim: isize) -> Result<Vec<Tensor>> = split
-        { samples: split_samples, errors: split_errors };
+    fn split(&self, size: usize, dim: isize) -> Result<Vec<Tensor>> = split {
+        samples: split_samples, errors: split_errors,
+        python: split(size as split_size_or_sections, dim = 0)
+    };
 
     /// The tensor cut along `dim` into parts of the given sizes. The parts are views.
     ///
@@ -61,8 +63,10 @@ ops! { OPS;
     /// assert_eq!(parts[1].to_vec::<i32>()?, [2, 3]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn split_with_sizes(&self, sizes: &[usize], dim: isize) -> Result<Vec<Tensor>> = split_with_sizes
-        { samples: split_with_sizes_samples, errors: split_with_sizes_errors };
+    fn split_with_sizes(&self, sizes: &[usize], dim: isize) -> Result<Vec<Tensor>> = split_with_sizes {
+        samples: split_with_sizes_samples, errors: split_with_sizes_errors,
+        python: split(sizes as split_size_or_sections, dim = 0)
+    };
 
     /// The tensor cut along `dim` into at most `chunks` parts of equal size, the last of which may be smaller. The parts
     /// are views.
@@ -86,8 +90,10 @@ ops! { OPS;
     /// assert_eq!((parts.len(), parts[0].shape(), parts[1].shape()), (2, &[3][..], &[2][..]));
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn chunk(&self, chunks: usize, dim: isize) -> Result<Vec<Tensor>> = chunk
-        { samples: chunk_samples, errors: chunk_errors };
+    fn chunk(&self, chunks: usize, dim: isize) -> Result<Vec<Tensor>> = chunk {
+        samples: chunk_samples, errors: chunk_errors,
+        python: chunk(chunks, dim = 0)
+    };
 
     /// The tensor cut along `dim` into exactly `sections` parts whose sizes differ by at most 1, larger ones first. The
     /// parts are views.
@@ -111,8 +117,10 @@ ops! { OPS;
     /// assert_eq!(parts.iter().map(Tensor::numel).collect::<Vec<_>>(), [2, 2, 1]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn tensor_split(&self, sections: usize, dim: isize) -> Result<Vec<Tensor>> = tensor_split
-        { samples: tensor_split_samples, errors: tensor_split_errors };
+    fn tensor_split(&self, sections: usize, dim: isize) -> Result<Vec<Tensor>> = tensor_split {
+        samples: tensor_split_samples, errors: tensor_split_errors,
+        python: tensor_split(sections as indices_or_sections, dim = 0)
+    };
 
     /// The slices along `dim`, each without that dimension. They are views.
     ///
@@ -132,7 +140,10 @@ ops! { OPS;
     /// assert_eq!(columns[0].to_vec::<i32>()?, [1, 3]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn unbind(&self, dim: isize) -> Result<Vec<Tensor>> = unbind { samples: unbind_samples, errors: unbind_errors };
+    fn unbind(&self, dim: isize) -> Result<Vec<Tensor>> = unbind {
+        samples: unbind_samples, errors: unbind_errors,
+        python: unbind(dim = 0)
+    };
 }
 
 /// Cuts a tensor into parts along a dimension. One operation, so that its transpose is one concatenation.

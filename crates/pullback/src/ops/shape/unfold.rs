@@ -33,8 +33,10 @@ ops! { OPS;
     /// assert_eq!(windows.to_vec::<i32>()?, [1, 2, 3, 3, 4, 5]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn unfold(&self, dim: isize, size: usize, step: usize) -> Result<Tensor> = unfold
-        { samples: unfold_samples, errors: unfold_errors };
+    fn unfold(&self, dim: isize, size: usize, step: usize) -> Result<Tensor> = unfold {
+        samples: unfold_samples, errors: unfold_errors,
+        python: unfold(dim as dimension, size, step)
+    };
 }
 
 #[derive(Clone, Copy, Debug)]

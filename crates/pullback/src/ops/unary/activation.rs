@@ -25,11 +25,13 @@ smooth! { OPS;
 
     /// The error function, elementwise: `2/sqrt(π)` times the integral of `exp(-t²)` from 0 to `x`.
     erf = Erf, derivative "`2/sqrt(π)·exp(-x²)`.",
-        example "assert_eq!(Tensor::from([0.0, 10.0]).erf()?.to_vec::<f64>()?, [0.0, 1.0]);";
+        example "assert_eq!(Tensor::from([0.0, 10.0]).erf()?.to_vec::<f64>()?, [0.0, 1.0]);",
+        python: erf(), python: special::erf();
 
     /// `1 - erf(x)`, elementwise, exact also where `erf` is close to 1.
     erfc = Erfc, derivative "`-2/sqrt(π)·exp(-x²)`.",
-        example "assert_eq!(Tensor::from([0.0, -10.0]).erfc()?.to_vec::<f64>()?, [1.0, 2.0]);";
+        example "assert_eq!(Tensor::from([0.0, -10.0]).erfc()?.to_vec::<f64>()?, [1.0, 2.0]);",
+        python: erfc(), python: special::erfc();
 
     /// `x·sigmoid(x)`, elementwise, with the limit 0 at minus infinity. Also known as swish.
     silu = Silu, derivative "`s·(1 + x·(1 - s))` where `s` is `sigmoid(x)`.",
@@ -54,8 +56,10 @@ ops! { WITH_PARAMETERS;
     /// assert_eq!(Tensor::from([3.0, -2.0]).leaky_relu(0.5)?.to_vec::<f64>()?, [3.0, -1.0]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn leaky_relu(&self, negative_slope: f64) -> Result<Tensor> = leaky_relu
-        { samples: leaky_relu_samples, kinks: leaky_relu_kinks };
+    fn leaky_relu(&self, negative_slope: f64) -> Result<Tensor> = leaky_relu {
+        samples: leaky_relu_samples, kinks: leaky_relu_kinks,
+        python: leaky_relu(negative_slope = 0.01)
+    };
 
     /// `x` where it is positive, else `alpha·(exp(x) - 1)`, exact also near 0.
     ///
@@ -74,7 +78,10 @@ ops! { WITH_PARAMETERS;
     /// assert_eq!(Tensor::from([3.0, -1000.0]).elu(2.0)?.to_vec::<f64>()?, [3.0, -2.0]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn elu(&self, alpha: f64) -> Result<Tensor> = elu { samples: elu_samples, kinks: elu_kinks };
+    fn elu(&self, alpha: f64) -> Result<Tensor> = elu {
+        samples: elu_samples, kinks: elu_kinks,
+        python: elu(alpha = 1.0)
+    };
 }
 
 impl Facts for Sigmoid {

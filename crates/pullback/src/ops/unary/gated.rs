@@ -241,7 +241,11 @@ ops! { CLAMPED;
     /// assert_eq!(Tensor::from([1000.0, -1000.0]).log_sigmoid()?.to_vec::<f64>()?, [-0.0, -1000.0]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn log_sigmoid(&self) -> Result<Tensor> = log_sigmoid { samples: log_sigmoid_samples };
+    fn log_sigmoid(&self) -> Result<Tensor> = log_sigmoid {
+        samples: log_sigmoid_samples,
+        python: log_sigmoid(),
+        python: nn::functional::logsigmoid()
+    };
 
     /// `clamp(x/6 + 1/2, 0, 1)`, elementwise.
     ///

@@ -148,7 +148,8 @@ macro_rules! smooth {
         cuts that of the side which the sign of zero says."
     };
     ($table:ident; $($(#[doc = $doc:literal])* $name:ident = $op:ident $(+ $complex:ident)?,
-        derivative $derivative:literal, example $example:literal;)*) => {
+        derivative $derivative:literal, example $example:literal
+        $(, python: $($path:ident)::+ ($($form:tt)*))*;)*) => {
         $(
             struct $op;
 
@@ -197,7 +198,8 @@ macro_rules! smooth {
             kinks: || $crate::ops::unary::kinks::<$op>($crate::Tensor::$name),
             module: module_path!(),
             #[cfg(feature = "dynamic")]
-            forms: ::pullback_macros::operation_forms! { method $name() -> $crate::Result<$crate::Tensor> [] },
+            forms: ::pullback_macros::operation_forms! { method $name() -> $crate::Result<$crate::Tensor>
+                [$($($path)::+ ($($form)*)),*] },
         }),*];
     };
 }
@@ -207,7 +209,8 @@ use smooth;
 /// [`Unary`](super::family::Unary) by hand.
 macro_rules! by_dtype {
     ($table:ident; $($(#[doc = $doc:literal])* $name:ident = $op:ident, dtypes $dtypes:literal,
-        derivative $derivative:literal, example $example:literal;)*) => {
+        derivative $derivative:literal, example $example:literal
+        $(, python: $($path:ident)::+ ($($form:tt)*))*;)*) => {
         $(
             struct $op;
 
@@ -229,7 +232,8 @@ macro_rules! by_dtype {
             kinks: || $crate::ops::unary::kinks::<$op>($crate::Tensor::$name),
             module: module_path!(),
             #[cfg(feature = "dynamic")]
-            forms: ::pullback_macros::operation_forms! { method $name() -> $crate::Result<$crate::Tensor> [] },
+            forms: ::pullback_macros::operation_forms! { method $name() -> $crate::Result<$crate::Tensor>
+                [$($($path)::+ ($($form)*)),*] },
         }),*];
     };
 }

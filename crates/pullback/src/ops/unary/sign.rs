@@ -35,7 +35,8 @@ by_dtype! { OPS;
     /// `x` where it is positive, else 0; NaN for NaN.
     relu = Relu, dtypes "Floats and integers, which stay what they are. A bool is an error.",
         derivative "1 where `x` is positive, else 0, also at 0.",
-        example "assert_eq!(Tensor::from([3.0, 0.0, -2.0]).relu()?.to_vec::<f64>()?, [3.0, 0.0, 0.0]);";
+        example "assert_eq!(Tensor::from([3.0, 0.0, -2.0]).relu()?.to_vec::<f64>()?, [3.0, 0.0, 0.0]);",
+        python: relu(), python: nn::functional::relu();
 }
 
 /// What distinguishes the number types here.

@@ -73,7 +73,11 @@ ops! { WITH_PARAMETERS;
     /// assert!((y - std::f64::consts::PI.powi(2) / 6.0).abs() < 1e-15);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn polygamma(&self, n: u32) -> Result<Tensor> = polygamma { samples: polygamma_samples, errors: polygamma_errors };
+    fn polygamma(&self, n: u32) -> Result<Tensor> = polygamma {
+        samples: polygamma_samples, errors: polygamma_errors,
+        python: polygamma(n, self as input),
+        python: polygamma(self, n)
+    };
 
     /// The modified Bessel function of the first kind of order 0, elementwise.
     ///

@@ -47,7 +47,8 @@ smooth! { OPS;
 
     /// The hyperbolic tangent, elementwise.
     tanh = Tanh + complex, derivative "`1 - tanh(x)²`.",
-        example "assert_eq!(Tensor::from([0.0, 100.0]).tanh()?.to_vec::<f64>()?, [0.0, 1.0]);";
+        example "assert_eq!(Tensor::from([0.0, 100.0]).tanh()?.to_vec::<f64>()?, [0.0, 1.0]);",
+        python: tanh(), python: nn::functional::tanh();
 
     /// The number whose hyperbolic sine each element is.
     asinh = Asinh + complex, derivative "`1/sqrt(x² + 1)`.",
@@ -63,7 +64,8 @@ smooth! { OPS;
 
     /// `sin(πx)/(πx)`, elementwise, 1 at 0; exactly 0 at the other whole numbers and at infinity.
     sinc = Sinc, derivative "`(cos(πx) - sinc(x))/x`, with its limit 0 at 0; all derivatives are exact near 0.",
-        example "assert_eq!(Tensor::from([0.0, 1.0]).sinc()?.to_vec::<f64>()?, [1.0, 0.0]);";
+        example "assert_eq!(Tensor::from([0.0, 1.0]).sinc()?.to_vec::<f64>()?, [1.0, 0.0]);",
+        python: sinc(), python: special::sinc();
 }
 
 impl Facts for Sin {

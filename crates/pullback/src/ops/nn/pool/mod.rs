@@ -114,7 +114,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn max_pool1d_with_indices(&self, options: &MaxPool) -> Result<(Tensor, Tensor)> = imp::max_pool1d_with_indices {
-        samples: samples::max_pool1d_with_indices, errors: samples::indices_errors
+        samples: samples::max_pool1d_with_indices, errors: samples::indices_errors,
+        python: max_pool1d_with_indices(options) -> (output, indices)
     };
 
     /// [`max_pool2d`](Tensor::max_pool2d), and where in its image each element was, as `i64` in row-major order.
@@ -140,7 +141,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn max_pool2d_with_indices(&self, options: &MaxPool) -> Result<(Tensor, Tensor)> = imp::max_pool2d_with_indices {
-        samples: samples::max_pool2d_with_indices, errors: samples::indices_errors
+        samples: samples::max_pool2d_with_indices, errors: samples::indices_errors,
+        python: max_pool2d_with_indices(options) -> (output, indices)
     };
 
     /// [`max_pool3d`](Tensor::max_pool3d), and where in its volume each element was, as `i64` in row-major order.
@@ -166,7 +168,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn max_pool3d_with_indices(&self, options: &MaxPool) -> Result<(Tensor, Tensor)> = imp::max_pool3d_with_indices {
-        samples: samples::max_pool3d_with_indices, errors: samples::indices_errors
+        samples: samples::max_pool3d_with_indices, errors: samples::indices_errors,
+        python: max_pool3d_with_indices(options) -> (output, indices)
     };
 
     /// The mean of each window over sequences.
@@ -270,7 +273,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn adaptive_avg_pool1d(&self, size: impl Into<PerDim>) -> Result<Tensor> = imp::adaptive_avg_pool1d {
-        samples: samples::adaptive_avg_pool1d, errors: samples::adaptive_errors
+        samples: samples::adaptive_avg_pool1d, errors: samples::adaptive_errors,
+        python: adaptive_avg_pool1d(size as output_size)
     };
 
     /// The means of windows that cut images into the given numbers of parts. Window `k` of `n` over `size` elements
@@ -297,7 +301,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn adaptive_avg_pool2d(&self, size: impl Into<PerDim>) -> Result<Tensor> = imp::adaptive_avg_pool2d {
-        samples: samples::adaptive_avg_pool2d, errors: samples::adaptive_errors
+        samples: samples::adaptive_avg_pool2d, errors: samples::adaptive_errors,
+        python: adaptive_avg_pool2d(size as output_size)
     };
 
     /// The means of windows that cut volumes into the given numbers of parts. Window `k` of `n` over `size` elements
@@ -324,7 +329,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn adaptive_avg_pool3d(&self, size: impl Into<PerDim>) -> Result<Tensor> = imp::adaptive_avg_pool3d {
-        samples: samples::adaptive_avg_pool3d, errors: samples::adaptive_errors
+        samples: samples::adaptive_avg_pool3d, errors: samples::adaptive_errors,
+        python: adaptive_avg_pool3d(size as output_size)
     };
 
     /// The largest elements of windows that cut sequences into the given number of parts, which are those of
@@ -350,7 +356,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn adaptive_max_pool1d(&self, size: impl Into<PerDim>) -> Result<Tensor> = imp::adaptive_max_pool1d {
-        samples: samples::adaptive_max_pool1d, errors: samples::adaptive_max_errors
+        samples: samples::adaptive_max_pool1d, errors: samples::adaptive_max_errors,
+        python: adaptive_max_pool1d(size as output_size)
     };
 
     /// The largest elements of windows that cut images into the given numbers of parts, which are those of
@@ -376,7 +383,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn adaptive_max_pool2d(&self, size: impl Into<PerDim>) -> Result<Tensor> = imp::adaptive_max_pool2d {
-        samples: samples::adaptive_max_pool2d, errors: samples::adaptive_max_errors
+        samples: samples::adaptive_max_pool2d, errors: samples::adaptive_max_errors,
+        python: adaptive_max_pool2d(size as output_size)
     };
 
     /// The largest elements of windows that cut volumes into the given numbers of parts, which are those of
@@ -402,6 +410,7 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn adaptive_max_pool3d(&self, size: impl Into<PerDim>) -> Result<Tensor> = imp::adaptive_max_pool3d {
-        samples: samples::adaptive_max_pool3d, errors: samples::adaptive_max_errors
+        samples: samples::adaptive_max_pool3d, errors: samples::adaptive_max_errors,
+        python: adaptive_max_pool3d(size as output_size)
     };
 }

@@ -1,0 +1,19 @@
+from typing import NamedTuple
+
+from .. import Tensor
+
+__all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
+
+class UnpackedDualTensor(NamedTuple):
+    primal: Tensor
+    tangent: Tensor | None
+
+class dual_level:
+    level: int
+    def __enter__(self) -> int: ...
+    def __exit__(self, *raised: object) -> None: ...
+
+def enter_dual_level() -> int: ...
+def exit_dual_level(*, level: int | None = None) -> None: ...
+def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor: ...
+def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor: ...

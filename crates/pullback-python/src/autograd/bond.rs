@@ -1,0 +1,86 @@
+//! Gradients as Python sees them: `x.grad` is one object as long as somebody holds it, shows what has accumulated since,
+//! and an in-place operation on it changes the gradient of `x`.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use pullback::Tensor;
+use pullback::autograd::GradSlot;
+use pyo3::prelude::*;
+use pyo3::types::PyWeakrefReference;
+
+use crate::convert::wrap;
+use crate::tensor::PyTensor;
+
+/// What few tensors have besides their handle. No lock is held while code of the user runs.
+#[derive(Default)]
+pub struct Bond {
+    /// Where this tensor is the gradient.
+    slot: Mutex<Option<GradSlot>>,
+    /// The object that is the gradient of this tensor, if one was made.
+    grad: Mutex<Option<Py<PyWeakrefReference>>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Bond {
+    fn to(slot: GradSlot) -> Bond {
+        Bond { slot: Mutex::new(Some(slot)), ..Bond::default() }
+    }
+
+    /// What has accumulated where this tensor is the gradient. Once that was forgotten, the tensor is one of its own.
+    pub fn current(&self) -> Option<Tensor> {
+        let mut slot = lock(&self.slot);
+        let gradient = slot.as_ref()?.gradient();
+        if gradient.is_none() {
+            *slot = None;
+        }
+        gradient
+    }
+
+    /// Takes `tensor` as the gradient, where this tensor is one.
+    pub fn update(&self, tensor: &Tensor) {
+        let mut slot = lock(&self.slot);
+        // What cannot be a gradient any more, as one of another dtype, is a tensor of its own.
+        if slot.as_ref().is_some_and(|slot| slot.replace(tensor).is_err()) {
+            *slot = None;
+        }
+    }
+}
+
+/// The object for the gradient of `owner`, whose handle is `leaf`.
+pub fn gradient<'py>(
+    py: Python<'py>,
+    owner: &PyTensor,
+    leaf: &Tensor,
+    gradient: Tensor,
+) -> PyResult<Bound<'py, PyTensor>> {
+    let Some(slot) = leaf.grad_slot() else { return wrap(py, gradient) };
+    let bond = owner.bond();
+    let known = lock(&bond.grad).as_ref().map(|known| known.clone_ref(py));
+    if let Some(known) = known
+        && let Some(known) = known.bind(py).upgrade_as::<PyTensor>()?
+        && let Some(of) = known.get().bond_if_any()
+        && lock(&of.slot).as_ref().is_some_and(|of| of.is_same(&slot))
+    {
+        return Ok(known);
+    }
+    let object = Bound::new(py, PyTensor::bonded(gradient, Bond::to(slot)))?;
+    let weak = PyWeakrefReference::new(&object)?.unbind();
+    *lock(&bond.grad) = Some(weak);
+    Ok(object)
+}
+
+/// Parts the object that was the gradient of `owner` from it: it keeps the value that it has now.
+pub fn part(py: Python<'_>, owner: &PyTensor) -> PyResult<()> {
+    let Some(bond) = owner.bond_if_any() else { return Ok(()) };
+    let Some(known) = lock(&bond.grad).take() else { return Ok(()) };
+    let Some(known) = known.bind(py).upgrade_as::<PyTensor>()? else { return Ok(()) };
+    // Brings its own handle up to date.
+    known.get().get();
+    if let Some(of) = known.get().bond_if_any() {
+        *lock(&of.slot) = None;
+    }
+    Ok(())
+}

@@ -1,0 +1,107 @@
+//! Hooks that are Python callables.
+
+use std::sync::{Mutex, PoisonError};
+
+use pullback::Tensor;
+use pullback::autograd::Hook;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+
+use crate::convert::wrap;
+use crate::error::{OrRaise as _, from_py};
+use crate::tensor::PyTensor;
+
+/// A registered hook. `remove()` unregisters it, and so does the end of a `with` block; that it is forgotten does not.
+///
+/// >>> import pullback as pb
+/// >>> x = pb.tensor(3.0, requires_grad=True)
+/// >>> with x.register_hook(lambda g: g * 10):
+/// ...     (x * x).backward()
+/// >>> x.grad.item()
+/// 60.0
+#[pyclass(module = "pullback.autograd", frozen)]
+pub struct RemovableHandle {
+    hook: Mutex<Option<Hook>>,
+}
+
+#[pymethods]
+impl RemovableHandle {
+    /// Unregisters the hook, also during a backward. It does nothing when called again.
+    fn remove(&self) {
+        let hook = self.hook.lock().unwrap_or_else(PoisonError::into_inner).take();
+        // Outside the lock: what the hook captured may run code of its own when it goes.
+        if let Some(hook) = hook {
+            hook.remove();
+        }
+    }
+
+    fn __enter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    #[pyo3(signature = (*_raised))]
+    fn __exit__(&self, _raised: &Bound<'_, PyAny>) {
+        self.remove();
+    }
+}
+
+impl From<Hook> for RemovableHandle {
+    fn from(hook: Hook) -> RemovableHandle {
+        RemovableHandle { hook: Mutex::new(Some(hook)) }
+    }
+}
+
+fn callable(place: &str, hook: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+    if hook.is_callable() {
+        return Ok(hook.clone().unbind());
+    }
+    let kind = hook.get_type().name()?;
+    Err(PyTypeError::new_err(format!("{place}: expected a callable, got {kind}")))
+}
+
+/// Registers a hook that sees the gradient and may replace it.
+pub fn replacing(tensor: &Tensor, hook: &Bound<'_, PyAny>) -> PyResult<RemovableHandle> {
+    let hook = callable("register_hook", hook)?;
+    let run = move |grad: &Tensor| Python::attach(|py| replaced(py, &hook, grad)).map_err(from_py);
+    Ok(tensor.register_hook(run).or_raise()?.into())
+}
+
+fn replaced(py: Python<'_>, hook: &Py<PyAny>, grad: &Tensor) -> PyResult<Option<Tensor>> {
+    let out = hook.bind(py).call1((wrap(py, grad.clone())?,))?;
+    if out.is_none() {
+        return Ok(None);
+    }
+    match out.cast::<PyTensor>() {
+        Ok(new) => Ok(Some(new.get().get())),
+        Err(_) => {
+            let kind = out.get_type().name()?;
+            Err(PyTypeError::new_err(format!(
+                "register_hook: expected the hook to return a tensor or None, got {kind}"
+            )))
+        }
+    }
+}
+
+/// Registers a hook that is called with `owner` when its gradient has accumulated.
+pub fn accumulated(owner: &Bound<'_, PyTensor>, hook: &Bound<'_, PyAny>) -> PyResult<RemovableHandle> {
+    let place = "register_post_accumulate_grad_hook";
+    let hook = callable(place, hook)?;
+    let leaf = owner.get().get();
+    let object = owner.clone().unbind();
+    let run = move |_: &Tensor| {
+        let call = |py: Python<'_>| {
+            let out = hook.bind(py).call1((object.clone_ref(py),))?;
+            if out.is_none() {
+                return Ok(());
+            }
+            let kind = out.get_type().name()?;
+            Err(PyTypeError::new_err(format!("{place}: expected the hook to return None, got {kind}")))
+        };
+        Python::attach(call).map_err(from_py)
+    };
+    Ok(leaf.register_post_accumulate_grad_hook(run).or_raise()?.into())
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<RemovableHandle>()
+}
