@@ -839,12 +839,14 @@ def test_a_rule_by_other_software_is_differentiated_once(outside):
     for again in (
         grad(lambda x: grad(f)(x).sum()),
         jacrev(grad(f)),
-        jacfwd(grad(f)),
         # The cotangent does not depend on x, and the product would have a plausible value.
         grad(lambda x: (x * grad(f)(x)).sum()),
     ):
         with pytest.raises(RuntimeError, match="`backward` of function `Own`.*differentiable once"):
             again(x)
+    # There is no rule for forward mode, and none can be derived from numbers.
+    with pytest.raises(RuntimeError, match="`backward` of function `Own`.*write both `backward` and `jvp`"):
+        jacfwd(grad(f))(x)
 
 
 def test_each_rule_is_once_differentiable_for_itself():
