@@ -1,6 +1,5 @@
 """Everything that documentation says is run: docstrings, and the Python blocks of the README and the book."""
 
-import builtins
 import doctest
 import importlib
 import inspect
@@ -55,8 +54,8 @@ DOCSTRINGS = docstrings()
 @pytest.mark.parametrize("name", [name for name, text in DOCSTRINGS.items() if ">>>" in text])
 def test_examples_of_docstrings_run(name):
     module = importlib.import_module(next(m.__name__ for m in reversed(list(modules())) if name.startswith(m.__name__)))
-    names = {key: value for key, value in vars(module).items() if not hasattr(builtins, key)}
-    names |= {"numpy": numpy, "pullback": pullback}
+    # The package itself has names such as `float`.
+    names = {"numpy": numpy, "pullback": pullback, **(vars(module) if module is not pullback else {})}
     test = doctest.DocTestParser().get_doctest(DOCSTRINGS[name], names, name, None, 0)
     report = []
     doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL).run(test, out=report.append)
