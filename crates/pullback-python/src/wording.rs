@@ -18,7 +18,7 @@ const WAYS: &[(&str, &str)] = &[
 ];
 
 /// What says where, in Rust and here.
-const PLACES: &[(&str, &str)] = &[("i: ", "index: "), ("set_: ", "assignment: ")];
+const PLACES: &[(&str, &str)] = &[("i: ", "indexing: "), ("set_: ", "assignment: ")];
 
 /// `text`, with paths as `module.name`.
 pub fn in_python(text: String) -> String {
