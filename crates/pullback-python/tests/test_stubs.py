@@ -50,7 +50,8 @@ def program():
         for (first, *rest), result in overloads:
             for by_name in (False, True):
                 given = [value(type_) for _, type_, _, _ in rest]
-                if by_name:
+                # What comes behind those that are given one by one has a name.
+                if by_name or first[3]:
                     given = [f"{p[0]}={v}" for p, v in zip(rest, given)]
                 for home in namespaces or [None]:
                     if home is None:
