@@ -212,13 +212,19 @@ impl Row {
         // Rust has no overloading: what differs in its parameters has a longer name there.
         let name = self.name.unraw().to_string();
         let name = ["_dims", "_dim", "_with", "_"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
+        let is_dims = self.name.to_string().ends_with("_dims");
         let parameter = |(parameter, _): &(Ident, Type)| WrittenParameter {
             is_variadic: false,
             name: parameter.clone(),
             other_name: None,
-            // No dims are all of them.
-            default: (self.name.to_string().ends_with("_dims") && parameter == "dims")
-                .then(|| quote!(Literal::Ints(&[]))),
+            default: match parameter.to_string().as_str() {
+                // No dims are all of them.
+                "dims" if is_dims => Some(quote!(Literal::Ints(&[]))),
+                // A single random number, in the default float.
+                "shape" if self.is_draw() => Some(quote!(Literal::Ints(&[]))),
+                "dtype" if self.is_draw() => Some(quote!(Literal::DType(crate::DType::F32))),
+                _ => None,
+            },
         };
         Written {
             path: vec![name.to_owned()],
@@ -227,11 +233,17 @@ impl Row {
         }
     }
 
+    /// Whether the row draws random numbers: what it draws them from comes first.
+    fn is_draw(&self) -> bool {
+        self.parameters.first().is_some_and(|(name, _)| name == "from")
+    }
+
     /// The name that a parameter has in the forms unless they give it one.
     fn usual_name(rust: &Ident) -> String {
         match rust.unraw().to_string().as_str() {
             "rhs" => "other".to_owned(),
             "dims" => "dim".to_owned(),
+            "from" => "key".to_owned(),
             name => name.trim_start_matches('_').to_owned(),
         }
     }

@@ -1,11 +1,13 @@
 //! Errors in both directions: those of the library become Python exceptions of the fitting class, and exceptions of the
 //! user's own code travel through the library unchanged, with their tracebacks.
 
+use std::error::Error;
+
 use pullback::ErrorKind;
 use pyo3::create_exception;
 use pyo3::exceptions::{
-    PyArithmeticError, PyBaseException, PyException, PyIndexError, PyNotImplementedError, PyOSError, PyRuntimeError,
-    PyTypeError, PyValueError,
+    PyArithmeticError, PyBaseException, PyException, PyFileNotFoundError, PyIndexError, PyNotImplementedError,
+    PyOSError, PyPermissionError, PyRuntimeError, PyTypeError, PyValueError,
 };
 use pyo3::prelude::*;
 
@@ -30,9 +32,16 @@ pub fn to_py(error: pullback::Error) -> PyErr {
     let raised = new(&error);
     Python::attach(|py| {
         let _ = raised.value(py).setattr(PLACES, places);
+        let _ = raised.value(py).setattr(KIND, format!("{:?}", error.kind()));
     });
     raised
 }
+
+/// Where exceptions of the library keep their kind.
+const KIND: &str = "_kind";
+
+/// The kinds to which the library itself has an answer, such as to call a rule for one lane after the other.
+const ANSWERED: [ErrorKind; 2] = [ErrorKind::ConcreteValueNeeded, ErrorKind::MissingRule];
 
 /// Where exceptions of the library keep the chain of transforms and functions that their message begins with.
 const PLACES: &str = "_places";
@@ -63,7 +72,11 @@ fn new(error: &pullback::Error) -> PyErr {
         ErrorKind::Dtype => PyTypeError::new_err(text),
         ErrorKind::Index | ErrorKind::Dim => PyIndexError::new_err(text),
         ErrorKind::MissingRule => PyNotImplementedError::new_err(text),
-        ErrorKind::Io => PyOSError::new_err(text),
+        ErrorKind::Io => match error.source().and_then(|e| e.downcast_ref::<std::io::Error>()).map(|e| e.kind()) {
+            Some(std::io::ErrorKind::NotFound) => PyFileNotFoundError::new_err(text),
+            Some(std::io::ErrorKind::PermissionDenied) => PyPermissionError::new_err(text),
+            _ => PyOSError::new_err(text),
+        },
         ErrorKind::Anomaly => PyArithmeticError::new_err(text),
         ErrorKind::EscapedTracer => EscapedTracerError::new_err(text),
         ErrorKind::Internal => InternalError::new_err(text),
@@ -74,7 +87,14 @@ fn new(error: &pullback::Error) -> PyErr {
 
 /// The library's error for an exception that the user's code raised; [`to_py`] gives the exception back.
 pub fn from_py(raised: PyErr) -> pullback::Error {
-    pullback::Error::other(raised)
+    let kind = Python::attach(|py| {
+        let kind: String = raised.value(py).getattr_opt(KIND).ok()??.extract().ok()?;
+        ANSWERED.into_iter().find(|known| format!("{known:?}") == kind)
+    });
+    match kind {
+        Some(kind) => pullback::Error::new(kind, raised.to_string()).with_source(raised),
+        None => pullback::Error::other(raised),
+    }
 }
 
 /// `?` from the library's results to Python's.

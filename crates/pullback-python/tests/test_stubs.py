@@ -31,6 +31,7 @@ VALUES = {
     "bool": "True",
     "str": "'ij'",
     "_DTypeLike": "pullback.float64",
+    "Key | Generator": "k",
 }
 
 
@@ -44,7 +45,7 @@ def value(type_):
 def program():
     """A call of every overload of every operation, with every parameter by position and by name."""
     lines = ["import pullback", "import pullback.nn.functional", "from pullback import Tensor, return_types", ""]
-    lines.append("def calls(t: Tensor) -> None:")
+    lines.append("def calls(t: Tensor, k: pullback.random.Key) -> None:")
     results = 0
     for namespaces, name, _, overloads in _core._signatures():
         for (first, *rest), result in overloads:

@@ -3,7 +3,7 @@
 # Written by stubs/write.py.
 
 import builtins
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, SupportsFloat, SupportsIndex, TypeAlias, final, overload
 
 from . import return_types
@@ -44,8 +44,8 @@ class dtype:
     def is_complex(self) -> _bool: ...
     @property
     def is_signed(self) -> _bool: ...
-    def to_real(self, /) -> _dtype: ...
-    def to_complex(self, /) -> _dtype: ...
+    def to_real(self) -> _dtype: ...
+    def to_complex(self) -> _dtype: ...
 
 bool: dtype
 
@@ -88,11 +88,37 @@ class Tensor:
     """An n-dimensional array of numbers, or the stand-in for one inside a transform."""
 
     @property
+    def requires_grad(self) -> _bool: ...
+    @requires_grad.setter
+    def requires_grad(self, value: _bool) -> None: ...
+    def requires_grad_(self, /, requires_grad: _bool = True) -> Tensor: ...
+    @property
+    def is_leaf(self) -> _bool: ...
+    @property
+    def grad(self) -> Tensor | None: ...
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None: ...
+    @grad.deleter
+    def grad(self) -> None: ...
+    def zero_grad(self, /) -> None: ...
+    def backward(
+        self,
+        /,
+        gradient: Tensor | None = None,
+        retain_graph: _bool | None = None,
+        create_graph: _bool = False,
+        inputs: Tensor | Sequence[Tensor] | None = None,
+    ) -> None: ...
+    def retain_grad(self, /) -> None: ...
+    @property
+    def retains_grad(self) -> _bool: ...
+    def detach_(self, /) -> Tensor: ...
+    def register_hook(self, /, hook: Any) -> Any: ...
+    def register_post_accumulate_grad_hook(self, /, hook: Any) -> Any: ...
+    @property
     def shape(self) -> tuple[_int, ...]: ...
     @property
     def dtype(self) -> _dtype: ...
-    @property
-    def device(self) -> str: ...
     @property
     def ndim(self) -> _int: ...
     @property
@@ -100,150 +126,165 @@ class Tensor:
     @property
     def nbytes(self) -> _int: ...
     @property
-    def requires_grad(self) -> _bool: ...
-    @requires_grad.setter
-    def requires_grad(self, value: _bool) -> None: ...
-    @property
-    def is_leaf(self) -> _bool: ...
-    @property
-    def retains_grad(self) -> _bool: ...
+    def device(self) -> str: ...
     @property
     def T(self) -> Tensor: ...
     @property
-    def H(self) -> Tensor: ...
-    @property
     def mT(self) -> Tensor: ...
+    @property
+    def H(self) -> Tensor: ...
     @property
     def mH(self) -> Tensor: ...
     @property
     def real(self) -> Tensor: ...
     @property
     def imag(self) -> Tensor: ...
-    @property
-    def grad(self) -> Tensor | None: ...
-    @grad.setter
-    def grad(self, value: Tensor | None) -> None: ...
-    def __add__(self, value: Tensor | _Number, /) -> Tensor: ...
-    def __radd__(self, value: Tensor | _Number, /) -> Tensor: ...
-    def __sub__(self, value: Tensor | _Number, /) -> Tensor: ...
-    def __rsub__(self, value: Tensor | _Number, /) -> Tensor: ...
-    def __mul__(self, value: Tensor | _Number, /) -> Tensor: ...
-    def __rmul__(self, value: Tensor | _Number, /) -> Tensor: ...
-    def __truediv__(self, value: Tensor | _Number, /) -> Tensor: ...
-    def __rtruediv__(self, value: Tensor | _Number, /) -> Tensor: ...
-    def __floordiv__(self, value: Tensor | _Number, /) -> Tensor: ...
-    def __rfloordiv__(self, value: Tensor | _Number, /) -> Tensor: ...
-    def __mod__(self, value: Tensor | _Number, /) -> Tensor: ...
-    def __rmod__(self, value: Tensor | _Number, /) -> Tensor: ...
-    def __and__(self, value: Tensor | _Number, /) -> Tensor: ...
-    def __rand__(self, value: Tensor | _Number, /) -> Tensor: ...
-    def __or__(self, value: Tensor | _Number, /) -> Tensor: ...
-    def __ror__(self, value: Tensor | _Number, /) -> Tensor: ...
-    def __xor__(self, value: Tensor | _Number, /) -> Tensor: ...
-    def __rxor__(self, value: Tensor | _Number, /) -> Tensor: ...
-    def __lt__(self, value: Tensor | _Number, /) -> Tensor: ...
-    def __le__(self, value: Tensor | _Number, /) -> Tensor: ...
-    def __gt__(self, value: Tensor | _Number, /) -> Tensor: ...
-    def __ge__(self, value: Tensor | _Number, /) -> Tensor: ...
-    def __iadd__(self, value: Tensor | _Number, /) -> Tensor: ...
-    def __isub__(self, value: Tensor | _Number, /) -> Tensor: ...
-    def __imul__(self, value: Tensor | _Number, /) -> Tensor: ...
-    def __itruediv__(self, value: Tensor | _Number, /) -> Tensor: ...
-    def __pow__(self, value: Tensor | _Number, mod: None = None, /) -> Tensor: ...
-    def __rpow__(self, value: Tensor | _Number, mod: None = None, /) -> Tensor: ...
-    def __divmod__(self, value: Tensor | _Number, /) -> tuple[Tensor, Tensor]: ...
-    def __rdivmod__(self, value: Tensor | _Number, /) -> tuple[Tensor, Tensor]: ...
-    def __matmul__(self, value: Tensor, /) -> Tensor: ...
-    def __rmatmul__(self, value: Tensor, /) -> Tensor: ...
-    def __eq__(self, value: object, /) -> Tensor: ...  # type: ignore[override]
-    def __ne__(self, value: object, /) -> Tensor: ...  # type: ignore[override]
-    def __neg__(self, /) -> Tensor: ...
-    def __pos__(self, /) -> Tensor: ...
-    def __abs__(self, /) -> Tensor: ...
-    def __invert__(self, /) -> Tensor: ...
-    def __hash__(self, /) -> _int: ...
-    def __bool__(self, /) -> _bool: ...
-    def __int__(self, /) -> _int: ...
-    def __float__(self, /) -> _float: ...
-    def __complex__(self, /) -> _complex: ...
-    def __index__(self, /) -> _int: ...
-    def __len__(self, /) -> _int: ...
-    def __iter__(self, /) -> Iterator[Tensor]: ...
-    def __copy__(self, /) -> Tensor: ...
-    def __contains__(self, key: object, /) -> _bool: ...
-    def __deepcopy__(self, /, memo: Any) -> Tensor: ...
-    def __getitem__(self, key: Any, /) -> Tensor: ...
-    def __setitem__(self, key: Any, value: Tensor | _Number, /) -> None: ...
-    def __delitem__(self, key: Any, /) -> None: ...
-    def add_(self, /, other: Tensor | _Number, *, alpha: _Number | None = None) -> Tensor: ...
-    def sub_(self, /, other: Tensor | _Number, *, alpha: _Number | None = None) -> Tensor: ...
-    def mul_(self, /, other: Tensor | _Number) -> Tensor: ...
-    def div_(self, /, other: Tensor | _Number) -> Tensor: ...
-    def copy_(self, /, other: Tensor | _Number, non_blocking: _bool = False) -> Tensor: ...
-    def fill_(self, /, value: Tensor | _Number) -> Tensor: ...
-    def zero_(self, /) -> Tensor: ...
-    def detach_(self, /) -> Tensor: ...
-    def bfloat16(self, /) -> Tensor: ...
-    def bool(self, /) -> Tensor: ...
-    def byte(self, /) -> Tensor: ...
-    def cdouble(self, /) -> Tensor: ...
-    def cfloat(self, /) -> Tensor: ...
-    def clone(self, /) -> Tensor: ...
-    def contiguous(self, /) -> Tensor: ...
-    def cpu(self, /) -> Tensor: ...
-    def double(self, /) -> Tensor: ...
-    def float(self, /) -> Tensor: ...
-    def half(self, /) -> Tensor: ...
-    def int(self, /) -> Tensor: ...
-    def long(self, /) -> Tensor: ...
-    def dim(self, /) -> _int: ...
-    def element_size(self, /) -> _int: ...
-    def nelement(self, /) -> _int: ...
-    def numel(self, /) -> _int: ...
-    def is_complex(self, /) -> _bool: ...
-    def is_floating_point(self, /) -> _bool: ...
-    def is_signed(self, /) -> _bool: ...
-    def item(self, /) -> Any: ...
-    def tolist(self, /) -> Any: ...
-    def numpy(self, /, *, force: _bool = False) -> Any: ...
     @overload
-    def size(self, /, dim: None = None) -> tuple[_int, ...]: ...
+    def size(self, dim: None = None) -> tuple[_int, ...]: ...
     @overload
-    def size(self, /, dim: SupportsIndex) -> _int: ...
+    def size(self, dim: SupportsIndex) -> _int: ...
+    def dim(self) -> _int: ...
+    def numel(self) -> _int: ...
+    def nelement(self) -> _int: ...
+    def element_size(self) -> _int: ...
+    def is_floating_point(self) -> _bool: ...
+    def is_complex(self) -> _bool: ...
+    def is_signed(self) -> _bool: ...
+    def to(
+        self,
+        *args: _DTypeLike | Tensor,
+        dtype: _DTypeLike | None = None,
+        device: str | None = None,
+        copy: _bool = False,
+        non_blocking: _bool = False,
+    ) -> Tensor: ...
+    def type(self, dtype: _DTypeLike) -> Tensor: ...
+    def type_as(self, other: Tensor) -> Tensor: ...
+    def float(self) -> Tensor: ...
+    def double(self) -> Tensor: ...
+    def half(self) -> Tensor: ...
+    def bfloat16(self) -> Tensor: ...
+    def long(self) -> Tensor: ...
+    def int(self) -> Tensor: ...
+    def byte(self) -> Tensor: ...
+    def bool(self) -> Tensor: ...
+    def cfloat(self) -> Tensor: ...
+    def cdouble(self) -> Tensor: ...
+    def clone(self) -> Tensor: ...
+    def contiguous(self) -> Tensor: ...
+    def cpu(self) -> Tensor: ...
     def new_zeros(
-        self, /, *size: SupportsIndex | Iterable[SupportsIndex], dtype: _DTypeLike | None = None, device: Any = None, requires_grad: _bool = False
+        self,
+        *size: SupportsIndex | Sequence[SupportsIndex],
+        dtype: _DTypeLike | None = None,
+        device: str | None = None,
+        requires_grad: _bool = False,
     ) -> Tensor: ...
     def new_ones(
-        self, /, *size: SupportsIndex | Iterable[SupportsIndex], dtype: _DTypeLike | None = None, device: Any = None, requires_grad: _bool = False
+        self,
+        *size: SupportsIndex | Sequence[SupportsIndex],
+        dtype: _DTypeLike | None = None,
+        device: str | None = None,
+        requires_grad: _bool = False,
     ) -> Tensor: ...
     def new_empty(
-        self, /, *size: SupportsIndex | Iterable[SupportsIndex], dtype: _DTypeLike | None = None, device: Any = None, requires_grad: _bool = False
+        self,
+        *size: SupportsIndex | Sequence[SupportsIndex],
+        dtype: _DTypeLike | None = None,
+        device: str | None = None,
+        requires_grad: _bool = False,
     ) -> Tensor: ...
     def new_full(
-        self, /, size: SupportsIndex | Iterable[SupportsIndex], fill_value: _Number, *, dtype: _DTypeLike | None = None, device: Any = None, requires_grad: _bool = False
+        self,
+        size: SupportsIndex | Sequence[SupportsIndex],
+        fill_value: _Number | Tensor,
+        *,
+        dtype: _DTypeLike | None = None,
+        device: str | None = None,
+        requires_grad: _bool = False,
     ) -> Tensor: ...
     def new_tensor(
-        self, /, data: Any, *, dtype: _DTypeLike | None = None, device: Any = None, requires_grad: _bool = False
+        self, data: Any, *, dtype: _DTypeLike | None = None, device: str | None = None, requires_grad: _bool = False
     ) -> Tensor: ...
-    def to(self, /, *args: Any, dtype: _DTypeLike | None = None, device: Any = None, copy: _bool = False, non_blocking: _bool = False) -> Tensor: ...
-    def type(self, /, dtype: _DTypeLike) -> Tensor: ...
-    def type_as(self, /, other: Tensor) -> Tensor: ...
-    def requires_grad_(self, /, requires_grad: _bool = True) -> Tensor: ...
-    def retain_grad(self, /) -> None: ...
-    def zero_grad(self, /) -> None: ...
-    def backward(
-        self, /, gradient: Tensor | None = None, retain_graph: _bool | None = None, create_graph: _bool = False, inputs: Any = None
-    ) -> None: ...
-    def register_hook(self, /, hook: Callable[[Tensor], Tensor | None]) -> Any: ...
-    def register_post_accumulate_grad_hook(self, /, hook: Callable[[Tensor], None]) -> Any: ...
-    def __array__(self, /, dtype: Any = ..., copy: Any = ...) -> Any:
-        """What `numpy.asarray` calls."""
+    def numpy(self, *, force: _bool = False) -> Any: ...
+    def __array__(self, dtype: Any = None, copy: _bool | None = None) -> Any: ...
+    def __buffer__(self, flags: _int, /) -> memoryview: ...
+    def __dlpack__(
+        self,
+        *,
+        stream: None = None,
+        max_version: tuple[_int, _int] | None = None,
+        dl_device: tuple[_int, _int] | None = None,
+        copy: _bool | None = None,
+    ) -> Any: ...
+    def __dlpack_device__(self) -> tuple[_int, _int]: ...
+    def add_(self, other: Tensor | _Number, *, alpha: Tensor | _Number | None = None) -> Tensor: ...
+    def sub_(self, other: Tensor | _Number, *, alpha: Tensor | _Number | None = None) -> Tensor: ...
+    def mul_(self, other: Tensor | _Number) -> Tensor: ...
+    def div_(self, other: Tensor | _Number) -> Tensor: ...
+    def fill_(self, value: Tensor | _Number) -> Tensor: ...
+    def zero_(self) -> Tensor: ...
+    def copy_(self, other: Tensor | _Number, non_blocking: _bool = False) -> Tensor: ...
+    def uniform_(self, from_: SupportsFloat = 0.0, to: SupportsFloat = 1.0, *, generator: Generator | Key | None = None) -> Tensor: ...
+    def normal_(self, mean: SupportsFloat = 0.0, std: SupportsFloat = 1.0, *, generator: Generator | Key | None = None) -> Tensor: ...
+    def __setitem__(self, index: Any, value: Any, /) -> None: ...
+    def __delitem__(self, index: Any, /) -> None: ...
+    def __contains__(self, value: Tensor | _Number, /) -> _bool: ...
+    def __format__(self, format: str, /) -> str: ...
+    def __copy__(self) -> Tensor: ...
+    def __deepcopy__(self, memo: Any, /) -> Tensor: ...
+    def __floordiv__(self, other: Tensor | _Number, /) -> Tensor: ...
+    def __rfloordiv__(self, other: Tensor | _Number, /) -> Tensor: ...
+    def __mod__(self, other: Tensor | _Number, /) -> Tensor: ...
+    def __rmod__(self, other: Tensor | _Number, /) -> Tensor: ...
+    def __divmod__(self, other: Tensor | _Number, /) -> tuple[Tensor, Tensor]: ...
+    def __and__(self, other: Tensor | _bool, /) -> Tensor: ...
+    def __rand__(self, other: Tensor | _bool, /) -> Tensor: ...
+    def __or__(self, other: Tensor | _bool, /) -> Tensor: ...
+    def __ror__(self, other: Tensor | _bool, /) -> Tensor: ...
+    def __xor__(self, other: Tensor | _bool, /) -> Tensor: ...
+    def __rxor__(self, other: Tensor | _bool, /) -> Tensor: ...
+    def tolist(self) -> Any: ...
+    def item(self) -> Any: ...
+    def __len__(self) -> _int: ...
+    def __iter__(self) -> Iterator[Tensor]: ...
+    def __bool__(self) -> _bool: ...
+    def __int__(self) -> _int: ...
+    def __float__(self) -> _float: ...
+    def __complex__(self) -> _complex: ...
+    def __index__(self) -> _int: ...
+    def __getitem__(self, index: Any, /) -> Tensor: ...
+    def __add__(self, other: Tensor | _Number, /) -> Tensor: ...
+    def __radd__(self, other: Tensor | _Number, /) -> Tensor: ...
+    def __sub__(self, other: Tensor | _Number, /) -> Tensor: ...
+    def __rsub__(self, other: Tensor | _Number, /) -> Tensor: ...
+    def __mul__(self, other: Tensor | _Number, /) -> Tensor: ...
+    def __rmul__(self, other: Tensor | _Number, /) -> Tensor: ...
+    def __truediv__(self, other: Tensor | _Number, /) -> Tensor: ...
+    def __rtruediv__(self, other: Tensor | _Number, /) -> Tensor: ...
+    def __pow__(self, other: Tensor | _Number, mod: None = None, /) -> Tensor: ...
+    def __rpow__(self, other: Tensor | _Number, mod: None = None, /) -> Tensor: ...
+    def __matmul__(self, other: Tensor, /) -> Tensor: ...
+    def __rmatmul__(self, other: Tensor, /) -> Tensor: ...
+    def __iadd__(self, other: Tensor | _Number, /) -> Tensor: ...
+    def __isub__(self, other: Tensor | _Number, /) -> Tensor: ...
+    def __imul__(self, other: Tensor | _Number, /) -> Tensor: ...
+    def __itruediv__(self, other: Tensor | _Number, /) -> Tensor: ...
+    def __neg__(self) -> Tensor: ...
+    def __pos__(self) -> Tensor: ...
+    def __abs__(self) -> Tensor: ...
+    def __invert__(self) -> Tensor: ...
+    def __eq__(self, other: object, /) -> Tensor: ...  # type: ignore[override]
+    def __ne__(self, other: object, /) -> Tensor: ...  # type: ignore[override]
+    def __lt__(self, other: Tensor | _Number, /) -> Tensor: ...
+    def __le__(self, other: Tensor | _Number, /) -> Tensor: ...
+    def __gt__(self, other: Tensor | _Number, /) -> Tensor: ...
+    def __ge__(self, other: Tensor | _Number, /) -> Tensor: ...
+    def __hash__(self) -> _int: ...
     __array_priority__: Any
     __array_ufunc__: None
-    def __dlpack__(self, /, *, stream: Any = ..., max_version: Any = ..., dl_device: Any = ..., copy: Any = ...) -> Any:
-        """The elements for another library: `numpy.from_dlpack(t)`, `torch.from_dlpack(t)`."""
-    def __dlpack_device__(self, /) -> Any:
-        """Where the elements are, for `__dlpack__`: the CPU."""
+    def __rdivmod__(self, value: Any, /) -> Any:
+        """Return divmod(value, self)."""
     def abs(self, /) -> Tensor:
         """The magnitude, elementwise."""
     def acos(self, /) -> Tensor:
@@ -1025,7 +1066,7 @@ class Tensor:
         """The `p`-norms of the vectors along `dims`, all dimensions if the list is empty; see `norm`."""
     def normalize(self, /, p: SupportsFloat = 2.0, dim: SupportsIndex = 1, eps: SupportsFloat = 1e-12) -> Tensor:
         """The tensor over its `p`-norms along `dim`, or over `eps` where they are smaller."""
-    def one_hot(self, /, num_classes: SupportsIndex, dtype: _DTypeLike = 'int64') -> Tensor:
+    def one_hot(self, /, num_classes: SupportsIndex, dtype: _DTypeLike | None = 'int64') -> Tensor:
         """One at the position that each element names and zero elsewhere, along a new last dimension of size `classes`."""
     def outer(self, /, other: Tensor) -> Tensor:
         """The matrix of all products of an element of one vector with an element of another."""
@@ -1399,35 +1440,114 @@ class Tensor:
     def xlogy(self, /, other: Tensor | _Number) -> Tensor:
         """`x·log(y)`, elementwise, and 0 where `x` is 0, unless `y` is NaN."""
 
-def tensor(data: Any, *, dtype: _DTypeLike | None = None, device: Any = None, requires_grad: _bool = False) -> Tensor: ...
+def tensor(
+    data: Any,
+    *,
+    dtype: _DTypeLike | None = None,
+    device: str | None = None,
+    requires_grad: _bool = False,
+) -> Tensor: ...
 
-def as_tensor(data: Any, dtype: _DTypeLike | None = None, device: Any = None) -> Tensor: ...
+def as_tensor(data: Any, dtype: _DTypeLike | None = None, device: str | None = None) -> Tensor: ...
 
-def zeros(*size: SupportsIndex | Iterable[SupportsIndex], dtype: _DTypeLike | None = None, device: Any = None, requires_grad: _bool = False, **named: Any) -> Tensor: ...
+def zeros(
+    *size: SupportsIndex | Sequence[SupportsIndex],
+    dtype: _DTypeLike | None = None,
+    device: str | None = None,
+    requires_grad: _bool = False,
+    **named: SupportsIndex | Sequence[SupportsIndex],
+) -> Tensor: ...
 
-def ones(*size: SupportsIndex | Iterable[SupportsIndex], dtype: _DTypeLike | None = None, device: Any = None, requires_grad: _bool = False, **named: Any) -> Tensor: ...
+def ones(
+    *size: SupportsIndex | Sequence[SupportsIndex],
+    dtype: _DTypeLike | None = None,
+    device: str | None = None,
+    requires_grad: _bool = False,
+    **named: SupportsIndex | Sequence[SupportsIndex],
+) -> Tensor: ...
 
-def empty(*size: SupportsIndex | Iterable[SupportsIndex], dtype: _DTypeLike | None = None, device: Any = None, requires_grad: _bool = False, **named: Any) -> Tensor: ...
+def empty(
+    *size: SupportsIndex | Sequence[SupportsIndex],
+    dtype: _DTypeLike | None = None,
+    device: str | None = None,
+    requires_grad: _bool = False,
+    **named: SupportsIndex | Sequence[SupportsIndex],
+) -> Tensor: ...
 
-def full(size: SupportsIndex | Iterable[SupportsIndex], fill_value: _Number, *, dtype: _DTypeLike | None = None, device: Any = None, requires_grad: _bool = False) -> Tensor: ...
+def full(
+    size: SupportsIndex | Sequence[SupportsIndex],
+    fill_value: _Number | Tensor,
+    *,
+    dtype: _DTypeLike | None = None,
+    device: str | None = None,
+    requires_grad: _bool = False,
+) -> Tensor: ...
 
-def eye(n: SupportsIndex, m: SupportsIndex | None = None, *, dtype: _DTypeLike | None = None, device: Any = None, requires_grad: _bool = False) -> Tensor: ...
+def eye(
+    n: SupportsIndex,
+    m: SupportsIndex | None = None,
+    *,
+    dtype: _DTypeLike | None = None,
+    device: str | None = None,
+    requires_grad: _bool = False,
+) -> Tensor: ...
 
-def arange(start: _Number, end: _Number | None = None, step: _Number | None = None, *, dtype: _DTypeLike | None = None, device: Any = None, requires_grad: _bool = False) -> Tensor: ...
+def arange(
+    start: _Number | Tensor,
+    end: _Number | Tensor | None = None,
+    step: _Number | Tensor | None = None,
+    *,
+    dtype: _DTypeLike | None = None,
+    device: str | None = None,
+    requires_grad: _bool = False,
+) -> Tensor: ...
 
-def linspace(start: _Number, end: _Number, steps: SupportsIndex, *, dtype: _DTypeLike | None = None, device: Any = None, requires_grad: _bool = False) -> Tensor: ...
+def linspace(
+    start: _Number | Tensor,
+    end: _Number | Tensor,
+    steps: SupportsIndex,
+    *,
+    dtype: _DTypeLike | None = None,
+    device: str | None = None,
+    requires_grad: _bool = False,
+) -> Tensor: ...
 
 def tril_indices(row: SupportsIndex, col: SupportsIndex, offset: SupportsIndex = 0) -> Tensor: ...
 
 def triu_indices(row: SupportsIndex, col: SupportsIndex, offset: SupportsIndex = 0) -> Tensor: ...
 
-def zeros_like(input: Tensor, *, dtype: _DTypeLike | None = None, device: Any = None, requires_grad: _bool = False) -> Tensor: ...
+def zeros_like(
+    input: Tensor,
+    *,
+    dtype: _DTypeLike | None = None,
+    device: str | None = None,
+    requires_grad: _bool = False,
+) -> Tensor: ...
 
-def ones_like(input: Tensor, *, dtype: _DTypeLike | None = None, device: Any = None, requires_grad: _bool = False) -> Tensor: ...
+def ones_like(
+    input: Tensor,
+    *,
+    dtype: _DTypeLike | None = None,
+    device: str | None = None,
+    requires_grad: _bool = False,
+) -> Tensor: ...
 
-def empty_like(input: Tensor, *, dtype: _DTypeLike | None = None, device: Any = None, requires_grad: _bool = False) -> Tensor: ...
+def empty_like(
+    input: Tensor,
+    *,
+    dtype: _DTypeLike | None = None,
+    device: str | None = None,
+    requires_grad: _bool = False,
+) -> Tensor: ...
 
-def full_like(input: Tensor, fill_value: _Number, *, dtype: _DTypeLike | None = None, device: Any = None, requires_grad: _bool = False) -> Tensor: ...
+def full_like(
+    input: Tensor,
+    fill_value: _Number | Tensor,
+    *,
+    dtype: _DTypeLike | None = None,
+    device: str | None = None,
+    requires_grad: _bool = False,
+) -> Tensor: ...
 
 def from_dlpack(x: Any, *, copy: _bool | None = None) -> Tensor: ...
 
@@ -1449,4 +1569,503 @@ func: Any
 
 _operations: dict[str, dict[str, Any]]
 
-def _signatures() -> list[Any]: ...
+def _signatures() -> Any:
+    """The signatures of all operations with their types, of which the stubs are made: for each, its namespaces (none: a method), its
+    name, its documentation, and for each overload the parameters and the type of the result.
+    """
+
+@final
+class Key:
+    """What random numbers are drawn from: the same key gives the same numbers, on every machine."""
+
+    def __init__(self, seed: SupportsIndex) -> None: ...
+    def fold_in(self, number: SupportsIndex) -> Key: ...
+    def split(self, num: SupportsIndex = 2) -> list[Key]: ...
+    def __eq__(self, value: Any, /) -> Any:
+        """Return self==value."""
+    def __ge__(self, value: Any, /) -> Any:
+        """Return self>=value."""
+    def __gt__(self, value: Any, /) -> Any:
+        """Return self>value."""
+    def __hash__(self, /) -> Any:
+        """Return hash(self)."""
+    def __le__(self, value: Any, /) -> Any:
+        """Return self<=value."""
+    def __lt__(self, value: Any, /) -> Any:
+        """Return self<value."""
+    def __ne__(self, value: Any, /) -> Any:
+        """Return self!=value."""
+    def alpha_dropout(self, /, x: Tensor, p: SupportsFloat = 0.5) -> Tensor:
+        """Dropout that keeps mean 0 and variance 1, for networks with `selu`: each element is replaced, with probability
+        `p`, by the value of `selu` at minus infinity, and all are scaled and shifted.
+        """
+    def bernoulli(self, /, p: Tensor | _Number, shape: SupportsIndex | Iterable[SupportsIndex] | None = None) -> Tensor:
+        """Bools that are true with probability `p`; for a number to the nearest multiple of 2⁻³²."""
+    def beta(
+        self,
+        /,
+        a: Tensor | _Number,
+        b: Tensor | _Number,
+        shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
+        dtype: _DTypeLike | None = 'float32',
+    ) -> Tensor:
+        """Numbers of the beta distribution on [0, 1], `x / (x + y)` of two of the gamma distribution with the concentrations
+        `a` and `b`.
+        """
+    def binomial(
+        self,
+        /,
+        count: Tensor | _Number,
+        p: Tensor | _Number,
+        shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
+        dtype: _DTypeLike | None = 'int64',
+    ) -> Tensor:
+        """How many of `count` trials succeed if each does with probability `p`."""
+    def categorical(self, /, logits: Tensor, shape: SupportsIndex | Iterable[SupportsIndex] | None = None) -> Tensor:
+        """Numbers of categories, as `i64`, with the probabilities that `softmax` gives the logits."""
+    def cauchy(
+        self,
+        /,
+        shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
+        dtype: _DTypeLike | None = 'float32',
+    ) -> Tensor:
+        """Numbers of the Cauchy distribution with median 0 and scale 1, which has no mean."""
+    def chi2(
+        self,
+        /,
+        df: Tensor | _Number,
+        shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
+        dtype: _DTypeLike | None = 'float32',
+    ) -> Tensor:
+        """Numbers of the χ² distribution with `df` degrees of freedom, not only whole ones: twice those of the gamma
+        distribution of concentration `df / 2`.
+        """
+    def choice(self, /, x: Tensor, count: SupportsIndex, dim: SupportsIndex = 0, replacement: _bool = True) -> Tensor:
+        """`count` parts of `x` along `dim`, each equally likely. Without `replacement`, no part is chosen twice."""
+    def dirichlet(
+        self,
+        /,
+        concentration: Tensor | _Number,
+        shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
+        dtype: _DTypeLike | None = 'float32',
+    ) -> Tensor:
+        """Vectors of positive numbers with sum 1: those of the gamma distribution, divided by their sum."""
+    def dropout(self, /, x: Tensor, p: SupportsFloat = 0.5) -> Tensor:
+        """`x` with each element set to zero with probability `p` (NaN and infinities too), and the others divided by
+        `1 - p`.
+        """
+    def dropout1d(self, /, x: Tensor, p: SupportsFloat = 0.5) -> Tensor:
+        """`dropout` of whole channels of sequences: each sequence `[length]` of `x` is set to zero with probability `p`, the
+        others are divided by `1 - p`.
+        """
+    def dropout2d(self, /, x: Tensor, p: SupportsFloat = 0.5) -> Tensor:
+        """`dropout1d` of whole channels of images `[height, width]`."""
+    def dropout3d(self, /, x: Tensor, p: SupportsFloat = 0.5) -> Tensor:
+        """`dropout1d` of whole channels of volumes `[depth, height, width]`."""
+    def exponential(
+        self,
+        /,
+        rate: Tensor | _Number,
+        shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
+        dtype: _DTypeLike | None = 'float32',
+    ) -> Tensor:
+        """Numbers of the exponential distribution with the given rate: the mean is `1 / rate`."""
+    def gamma(
+        self,
+        /,
+        concentration: Tensor | _Number,
+        shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
+        dtype: _DTypeLike | None = 'float32',
+    ) -> Tensor:
+        """Numbers of the gamma distribution with the given concentration and rate 1: mean and variance are the concentration."""
+    def geometric(
+        self,
+        /,
+        p: Tensor | _Number,
+        shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
+        dtype: _DTypeLike | None = 'int64',
+    ) -> Tensor:
+        """How many trials fail before the first that succeeds, if each does with probability `p`."""
+    def gumbel(
+        self,
+        /,
+        shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
+        dtype: _DTypeLike | None = 'float32',
+    ) -> Tensor:
+        """Numbers of the Gumbel distribution with mode 0 and scale 1: what is added to logits to sample from them."""
+    def laplace(
+        self,
+        /,
+        shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
+        dtype: _DTypeLike | None = 'float32',
+    ) -> Tensor:
+        """Numbers of the Laplace distribution with mean 0 and scale 1; the variance is 2."""
+    def log_normal(
+        self,
+        /,
+        mean: Tensor | _Number,
+        std: Tensor | _Number,
+        shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
+        dtype: _DTypeLike | None = 'float32',
+    ) -> Tensor:
+        """Numbers whose logarithms have a normal distribution with the given mean and standard deviation."""
+    def multinomial(self, /, weights: Tensor, count: SupportsIndex, replacement: _bool = False) -> Tensor:
+        """`count` numbers of categories, as `i64`, with probabilities proportional to the weights. Without `replacement`, no
+        category is drawn twice; they come in the order in which they are drawn.
+        """
+    def normal(
+        self,
+        /,
+        shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
+        dtype: _DTypeLike | None = 'float32',
+    ) -> Tensor:
+        """Numbers of the normal distribution with mean 0 and variance 1."""
+    def permutation(self, /, n: SupportsIndex) -> Tensor:
+        """The numbers `0..n` in random order, as `i64`; every order is equally likely."""
+    def poisson(
+        self,
+        /,
+        rate: Tensor | _Number,
+        shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
+        dtype: _DTypeLike | None = 'int64',
+    ) -> Tensor:
+        """How many events there are if they are independent of each other and `rate` are expected: Poisson's distribution."""
+    def randint(
+        self,
+        /,
+        low: SupportsIndex,
+        high: SupportsIndex,
+        shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
+        dtype: _DTypeLike | None = 'int64',
+    ) -> Tensor:
+        """Integers uniform in `low..high`."""
+    def shuffle(self, /, x: Tensor, dim: SupportsIndex = 0) -> Tensor:
+        """`x` with its parts along `dim` in random order."""
+    def student_t(
+        self,
+        /,
+        df: Tensor | _Number,
+        shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
+        dtype: _DTypeLike | None = 'float32',
+    ) -> Tensor:
+        """Numbers of Student's t distribution with `df` degrees of freedom: a normal one, divided by the root of one of
+        `chi2` over `df`.
+        """
+    def truncated_normal(
+        self,
+        /,
+        lower: Tensor | _Number,
+        upper: Tensor | _Number,
+        shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
+        dtype: _DTypeLike | None = 'float32',
+    ) -> Tensor:
+        """Numbers of the standard normal distribution between `lower` and `upper`, which may be infinite."""
+    def uniform(
+        self,
+        /,
+        shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
+        dtype: _DTypeLike | None = 'float32',
+    ) -> Tensor:
+        """Numbers uniform in [0, 1): multiples of 2⁻¹¹ for `f16`, of 2⁻⁸ for `bf16`, of 2⁻²⁴ for `f32`, of
+        2⁻⁵³ for `f64`.
+        """
+
+@final
+class Generator:
+    """A key with a counter: each draw takes other numbers, those of the next key."""
+
+    def __init__(self, seed: SupportsIndex | None = None) -> None: ...
+    def manual_seed(self, seed: SupportsIndex) -> Generator: ...
+    def initial_seed(self) -> _int: ...
+    def next_key(self) -> Key: ...
+    def alpha_dropout(self, /, x: Tensor, p: SupportsFloat = 0.5) -> Tensor:
+        """Dropout that keeps mean 0 and variance 1, for networks with `selu`: each element is replaced, with probability
+        `p`, by the value of `selu` at minus infinity, and all are scaled and shifted.
+        """
+    def bernoulli(self, /, p: Tensor | _Number, shape: SupportsIndex | Iterable[SupportsIndex] | None = None) -> Tensor:
+        """Bools that are true with probability `p`; for a number to the nearest multiple of 2⁻³²."""
+    def beta(
+        self,
+        /,
+        a: Tensor | _Number,
+        b: Tensor | _Number,
+        shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
+        dtype: _DTypeLike | None = 'float32',
+    ) -> Tensor:
+        """Numbers of the beta distribution on [0, 1], `x / (x + y)` of two of the gamma distribution with the concentrations
+        `a` and `b`.
+        """
+    def binomial(
+        self,
+        /,
+        count: Tensor | _Number,
+        p: Tensor | _Number,
+        shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
+        dtype: _DTypeLike | None = 'int64',
+    ) -> Tensor:
+        """How many of `count` trials succeed if each does with probability `p`."""
+    def categorical(self, /, logits: Tensor, shape: SupportsIndex | Iterable[SupportsIndex] | None = None) -> Tensor:
+        """Numbers of categories, as `i64`, with the probabilities that `softmax` gives the logits."""
+    def cauchy(
+        self,
+        /,
+        shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
+        dtype: _DTypeLike | None = 'float32',
+    ) -> Tensor:
+        """Numbers of the Cauchy distribution with median 0 and scale 1, which has no mean."""
+    def chi2(
+        self,
+        /,
+        df: Tensor | _Number,
+        shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
+        dtype: _DTypeLike | None = 'float32',
+    ) -> Tensor:
+        """Numbers of the χ² distribution with `df` degrees of freedom, not only whole ones: twice those of the gamma
+        distribution of concentration `df / 2`.
+        """
+    def choice(self, /, x: Tensor, count: SupportsIndex, dim: SupportsIndex = 0, replacement: _bool = True) -> Tensor:
+        """`count` parts of `x` along `dim`, each equally likely. Without `replacement`, no part is chosen twice."""
+    def dirichlet(
+        self,
+        /,
+        concentration: Tensor | _Number,
+        shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
+        dtype: _DTypeLike | None = 'float32',
+    ) -> Tensor:
+        """Vectors of positive numbers with sum 1: those of the gamma distribution, divided by their sum."""
+    def dropout(self, /, x: Tensor, p: SupportsFloat = 0.5) -> Tensor:
+        """`x` with each element set to zero with probability `p` (NaN and infinities too), and the others divided by
+        `1 - p`.
+        """
+    def dropout1d(self, /, x: Tensor, p: SupportsFloat = 0.5) -> Tensor:
+        """`dropout` of whole channels of sequences: each sequence `[length]` of `x` is set to zero with probability `p`, the
+        others are divided by `1 - p`.
+        """
+    def dropout2d(self, /, x: Tensor, p: SupportsFloat = 0.5) -> Tensor:
+        """`dropout1d` of whole channels of images `[height, width]`."""
+    def dropout3d(self, /, x: Tensor, p: SupportsFloat = 0.5) -> Tensor:
+        """`dropout1d` of whole channels of volumes `[depth, height, width]`."""
+    def exponential(
+        self,
+        /,
+        rate: Tensor | _Number,
+        shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
+        dtype: _DTypeLike | None = 'float32',
+    ) -> Tensor:
+        """Numbers of the exponential distribution with the given rate: the mean is `1 / rate`."""
+    def gamma(
+        self,
+        /,
+        concentration: Tensor | _Number,
+        shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
+        dtype: _DTypeLike | None = 'float32',
+    ) -> Tensor:
+        """Numbers of the gamma distribution with the given concentration and rate 1: mean and variance are the concentration."""
+    def geometric(
+        self,
+        /,
+        p: Tensor | _Number,
+        shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
+        dtype: _DTypeLike | None = 'int64',
+    ) -> Tensor:
+        """How many trials fail before the first that succeeds, if each does with probability `p`."""
+    def gumbel(
+        self,
+        /,
+        shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
+        dtype: _DTypeLike | None = 'float32',
+    ) -> Tensor:
+        """Numbers of the Gumbel distribution with mode 0 and scale 1: what is added to logits to sample from them."""
+    def laplace(
+        self,
+        /,
+        shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
+        dtype: _DTypeLike | None = 'float32',
+    ) -> Tensor:
+        """Numbers of the Laplace distribution with mean 0 and scale 1; the variance is 2."""
+    def log_normal(
+        self,
+        /,
+        mean: Tensor | _Number,
+        std: Tensor | _Number,
+        shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
+        dtype: _DTypeLike | None = 'float32',
+    ) -> Tensor:
+        """Numbers whose logarithms have a normal distribution with the given mean and standard deviation."""
+    def multinomial(self, /, weights: Tensor, count: SupportsIndex, replacement: _bool = False) -> Tensor:
+        """`count` numbers of categories, as `i64`, with probabilities proportional to the weights. Without `replacement`, no
+        category is drawn twice; they come in the order in which they are drawn.
+        """
+    def normal(
+        self,
+        /,
+        shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
+        dtype: _DTypeLike | None = 'float32',
+    ) -> Tensor:
+        """Numbers of the normal distribution with mean 0 and variance 1."""
+    def permutation(self, /, n: SupportsIndex) -> Tensor:
+        """The numbers `0..n` in random order, as `i64`; every order is equally likely."""
+    def poisson(
+        self,
+        /,
+        rate: Tensor | _Number,
+        shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
+        dtype: _DTypeLike | None = 'int64',
+    ) -> Tensor:
+        """How many events there are if they are independent of each other and `rate` are expected: Poisson's distribution."""
+    def randint(
+        self,
+        /,
+        low: SupportsIndex,
+        high: SupportsIndex,
+        shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
+        dtype: _DTypeLike | None = 'int64',
+    ) -> Tensor:
+        """Integers uniform in `low..high`."""
+    def shuffle(self, /, x: Tensor, dim: SupportsIndex = 0) -> Tensor:
+        """`x` with its parts along `dim` in random order."""
+    def student_t(
+        self,
+        /,
+        df: Tensor | _Number,
+        shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
+        dtype: _DTypeLike | None = 'float32',
+    ) -> Tensor:
+        """Numbers of Student's t distribution with `df` degrees of freedom: a normal one, divided by the root of one of
+        `chi2` over `df`.
+        """
+    def truncated_normal(
+        self,
+        /,
+        lower: Tensor | _Number,
+        upper: Tensor | _Number,
+        shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
+        dtype: _DTypeLike | None = 'float32',
+    ) -> Tensor:
+        """Numbers of the standard normal distribution between `lower` and `upper`, which may be infinite."""
+    def uniform(
+        self,
+        /,
+        shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
+        dtype: _DTypeLike | None = 'float32',
+    ) -> Tensor:
+        """Numbers uniform in [0, 1): multiples of 2⁻¹¹ for `f16`, of 2⁻⁸ for `bf16`, of 2⁻²⁴ for `f32`, of
+        2⁻⁵³ for `f64`.
+        """
+
+default_generator: Generator
+
+def _rebuild_key(bits: Any) -> Any: ...
+
+def manual_seed(seed: SupportsIndex) -> Generator: ...
+
+def initial_seed() -> _int: ...
+
+def rand(
+    *size: SupportsIndex | Sequence[SupportsIndex],
+    generator: Generator | Key | None = None,
+    dtype: _DTypeLike | None = None,
+    device: str | None = None,
+    requires_grad: _bool = False,
+    **named: SupportsIndex | Sequence[SupportsIndex],
+) -> Tensor: ...
+
+def rand_like(
+    input: Tensor,
+    *,
+    generator: Generator | Key | None = None,
+    dtype: _DTypeLike | None = None,
+    device: str | None = None,
+    requires_grad: _bool = False,
+) -> Tensor: ...
+
+def randn(
+    *size: SupportsIndex | Sequence[SupportsIndex],
+    generator: Generator | Key | None = None,
+    dtype: _DTypeLike | None = None,
+    device: str | None = None,
+    requires_grad: _bool = False,
+    **named: SupportsIndex | Sequence[SupportsIndex],
+) -> Tensor: ...
+
+def randn_like(
+    input: Tensor,
+    *,
+    generator: Generator | Key | None = None,
+    dtype: _DTypeLike | None = None,
+    device: str | None = None,
+    requires_grad: _bool = False,
+) -> Tensor: ...
+
+@overload
+def randint(
+    low: SupportsIndex,
+    high: SupportsIndex | Sequence[SupportsIndex],
+    *,
+    generator: Generator | Key | None = None,
+    dtype: _DTypeLike | None = None,
+    device: str | None = None,
+    requires_grad: _bool = False,
+) -> Tensor: ...
+@overload
+def randint(
+    low: SupportsIndex,
+    high: SupportsIndex,
+    size: SupportsIndex | Sequence[SupportsIndex],
+    *,
+    generator: Generator | Key | None = None,
+    dtype: _DTypeLike | None = None,
+    device: str | None = None,
+    requires_grad: _bool = False,
+) -> Tensor: ...
+@overload
+def randint(
+    low: SupportsIndex,
+    *,
+    size: SupportsIndex | Sequence[SupportsIndex],
+    generator: Generator | Key | None = None,
+    dtype: _DTypeLike | None = None,
+    device: str | None = None,
+    requires_grad: _bool = False,
+) -> Tensor: ...
+
+def randperm(
+    n: SupportsIndex,
+    *,
+    generator: Generator | Key | None = None,
+    dtype: _DTypeLike | None = None,
+    device: str | None = None,
+) -> Tensor: ...
+
+def normal(
+    mean: _Number | Tensor = 0.0,
+    std: _Number | Tensor = 1.0,
+    size: SupportsIndex | Sequence[SupportsIndex] | None = None,
+    *,
+    generator: Generator | Key | None = None,
+    dtype: _DTypeLike | None = None,
+) -> Tensor: ...
+
+def bernoulli(input: Tensor, *, generator: Generator | Key | None = None) -> Tensor: ...
+
+def poisson(input: Tensor, *, generator: Generator | Key | None = None) -> Tensor: ...
+
+def multinomial(
+    input: Tensor,
+    num_samples: SupportsIndex,
+    replacement: _bool = False,
+    *,
+    generator: Generator | Key | None = None,
+) -> Tensor: ...
+
+_init: Any
+
+_io: Any
+
+def num_threads() -> _int: ...
+
+def set_num_threads(threads: SupportsIndex) -> None: ...
+
+def clear_cache() -> None: ...
+
+def live_bytes() -> _int: ...

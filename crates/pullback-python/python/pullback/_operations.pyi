@@ -2,7 +2,7 @@
 
 # Written by stubs/write.py.
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, SupportsFloat, SupportsIndex, final, overload
 
 from . import return_types
@@ -701,7 +701,7 @@ def matrix_rank(input: Tensor, rtol: SupportsFloat | None = None) -> Tensor:
     times the distance from 1 to the next number.
     """
 
-def one_hot(input: Tensor, num_classes: SupportsIndex, dtype: _DTypeLike = 'int64') -> Tensor:
+def one_hot(input: Tensor, num_classes: SupportsIndex, dtype: _DTypeLike | None = 'int64') -> Tensor:
     """One at the position that each element names and zero elsewhere, along a new last dimension of size `classes`."""
 
 def cross_entropy(input: Tensor, target: Tensor, reduction: Literal['none', 'mean', 'sum'] = 'mean') -> Tensor:

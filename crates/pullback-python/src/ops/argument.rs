@@ -11,6 +11,7 @@ use smallvec::SmallVec;
 use super::{Overload, signature};
 use crate::convert::{self, Operand};
 use crate::dtype::{DTypeArg, python_name};
+use crate::random;
 use crate::tensor::PyTensor;
 
 /// Why an overload does not take the arguments.
@@ -248,6 +249,10 @@ pub fn value(parameter: &Parameter, object: Borrowed<'_, '_, PyAny>, k: usize) -
                 let of_name = |d: &DType| name.as_deref() == Some(python_name(*d));
                 DType::ALL.into_iter().find(of_name).map(Value::DType).ok_or_else(|| wrong(object, k))
             }
+        },
+        Kind::Source => match random::source(object) {
+            Some(source) => Ok(Value::Source(source)),
+            None => Err(wrong(object, k)),
         },
         Kind::Choice(names) => choice(object, k, names).unwrap_or_else(|| Err(wrong(object, k))),
         Kind::IntsOr(names) => choice(object, k, names).unwrap_or_else(|| int_list(object, k)),

@@ -25,12 +25,15 @@ mod signature;
 mod trampoline;
 
 use self::doc::Docs;
+use crate::random::{PyGenerator, PyKey};
 use crate::tensor::PyTensor;
 
 /// What one name stands for: a method, or a function of a namespace.
 struct Operation {
     name: &'static str,
     is_method: bool,
+    /// Whether it draws random numbers: its methods are those of what they are drawn from.
+    is_draw: bool,
     /// Where the function is: `""`, `"linalg"`, `"nn.functional"`.
     namespaces: Vec<&'static str>,
     overloads: Vec<Overload>,
@@ -87,22 +90,34 @@ fn collect(py: Python<'_>, own: &Bound<'_, PyAny>) -> PyResult<Vec<Operation>> {
                 let place = *places.entry((is_method, only, form.name)).or_insert_with(|| {
                     let overloads = Vec::new();
                     let namespaces = if is_method { vec![] } else { vec![only] };
-                    all.push(Operation { name: form.name, is_method, namespaces, overloads });
+                    all.push(Operation { name: form.name, is_method, is_draw: false, namespaces, overloads });
                     all.len() - 1
                 });
                 if !is_method && only.is_empty() && !family.is_empty() && !all[place].namespaces.contains(&family) {
                     all[place].namespaces.push(family);
                 }
-                let parameters = (form.parameters)()
-                    .into_iter()
-                    .map(|of| Parameter { of, key: PyString::intern(py, of.name).unbind() })
-                    .collect();
-                let named = outcome::named(py, form)?;
-                add(&mut all[place].overloads, Overload { row, form, parameters, named });
+                add(&mut all[place].overloads, overload(py, row, form)?);
+            }
+        }
+    }
+    for row in pullback::random::operations() {
+        for form in row.forms {
+            for is_method in [true, false] {
+                let namespaces = if is_method { vec![] } else { vec!["random"] };
+                let overloads = vec![overload(py, row, form)?];
+                all.push(Operation { name: form.name, is_method, is_draw: true, namespaces, overloads });
             }
         }
     }
     Ok(all)
+}
+
+fn overload(py: Python<'_>, row: &'static OpInfo, form: &'static Form) -> PyResult<Overload> {
+    let parameters = (form.parameters)()
+        .into_iter()
+        .map(|of| Parameter { of, key: PyString::intern(py, of.name).unbind() })
+        .collect();
+    Ok(Overload { row, form, parameters, named: outcome::named(py, form)? })
 }
 
 /// Adds an overload, unless another one takes all that it takes, in which case that one is enough.
@@ -133,8 +148,9 @@ fn definition(docs: &Docs, operation: &Operation, place: usize) -> PyResult<*mut
 /// Makes the methods and functions.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
-    let class = py.get_type::<PyTensor>();
-    let all = OPERATIONS.get_or_try_init(py, || collect(py, &class.getattr("__dict__")?))?;
+    let of_tensors = [py.get_type::<PyTensor>()];
+    let of_draws = [py.get_type::<PyKey>(), py.get_type::<PyGenerator>()];
+    let all = OPERATIONS.get_or_try_init(py, || collect(py, &of_tensors[0].getattr("__dict__")?))?;
     let namespaces = PyDict::new(py);
     let dict_of = |name: &str| -> PyResult<Bound<'_, PyDict>> {
         match namespaces.get_item(name)? {
@@ -150,10 +166,13 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     for (place, operation) in all.iter().enumerate() {
         let definition = definition(&docs, operation, place)?;
         if operation.is_method {
-            // SAFETY: the definition is never freed, and its function takes instances of the class.
-            let method =
-                unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyDescr_NewMethod(class.as_type_ptr(), definition))? };
-            class.setattr(operation.name, method)?;
+            for class in if operation.is_draw { &of_draws[..] } else { &of_tensors[..] } {
+                // SAFETY: the definition is never freed, and its function takes instances of the class.
+                let method = unsafe {
+                    Bound::from_owned_ptr_or_err(py, ffi::PyDescr_NewMethod(class.as_type_ptr(), definition))?
+                };
+                class.setattr(operation.name, method)?;
+            }
         } else {
             let home = operation.namespaces[0];
             let home = if home.is_empty() { "pullback".to_owned() } else { format!("pullback.{home}") };
@@ -185,6 +204,10 @@ fn _signatures(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     let docs = Docs::new();
     let all = PyList::empty(py);
     for operation in OPERATIONS.get(py).into_iter().flatten() {
+        // Such methods are the functions without their first argument.
+        if operation.is_draw && operation.is_method {
+            continue;
+        }
         let overloads = PyList::empty(py);
         for overload in &operation.overloads {
             let parameters = PyList::empty(py);

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use crate::error::bail;
 use crate::{DType, Result, Scalar, Tensor};
 
-pub(in crate::ops) mod argument;
+pub(crate) mod argument;
 mod choice;
 mod options;
 
@@ -86,6 +86,8 @@ pub enum Kind {
     Text,
     /// [`Value::DType`].
     DType,
+    /// [`Value::Source`].
+    Source,
     /// [`Value::Choice`] of these names.
     Choice(&'static [&'static str]),
     /// [`Value::Choice`] of these names, or [`Value::Ints`].
@@ -189,7 +191,7 @@ impl From<Vec<Tensor>> for Outcome {
 }
 
 /// The tensor or number that an `impl Operand` is given.
-pub(in crate::ops) enum AnyOperand {
+pub(crate) enum AnyOperand {
     Tensor(Tensor),
     Number(Scalar),
 }
