@@ -3,10 +3,9 @@
     python stubs/write.py           # writes them beside the sources
     python stubs/write.py --check   # fails if they are not what it would write
 
-Operations come from the table. What else is native is found by looking at it; its types are those of the `.pyi` files in this
-directory, named after the module that users import it from (`tensor.pyi` is about `pullback` itself), where classes and functions are
-written as in any stub, without imports. What they do not mention is there without types. A module whose stub is written by hand keeps
-it.
+Operations come from the table. What else the native module has is found by looking at it; its types are those of the `.pyi` files in
+this directory, one for each topic, where classes and functions are written as in any stub, without imports. What they do not mention
+is there without types.
 """
 
 import ast
@@ -22,10 +21,9 @@ from pullback import _core
 HERE = Path(__file__).parent
 PACKAGE = HERE.parent / "python" / "pullback"
 WIDTH = 120
-MARK = "# Written by stubs/write.py."
-HEAD = f'"""{{}}"""\n\n{MARK}\n\n'
-TYPING = "from collections.abc import Callable, Iterable, Iterator, Sequence\nfrom os import PathLike\nfrom typing import Any, Literal, SupportsFloat, SupportsIndex, final, overload\n"
-# Methods hide the types whose names they have.
+HEAD = '"""{}"""\n\n# Written by stubs/write.py.\n\n'
+TYPING = "from collections.abc import Iterable, Iterator, Sequence\nfrom typing import Any, Literal, SupportsFloat, SupportsIndex, final, overload\n"
+# Methods hide the types whose names they have; and names that are in stubs only begin with an underscore.
 ALIASES = {
     "bool": "builtins.bool",
     "int": "builtins.int",
@@ -120,20 +118,75 @@ def namespace(name, title, functions):
 
 
 def others(module, functions):
-    """What a module of operations has beside them: things of the native module, other names of classes, and functions in Python."""
-    values = {name: getattr(module, name) for name in module.__all__ if name not in functions}
-    shared = [name for name, value in values.items() if getattr(_core, name, None) is value]
-    out = [f"from {'.' * module.__name__.count('.')}_core import {name} as {name}\n" for name in shared] + ["\n"]
-    for name, value in values.items():
-        if name in shared:
+    """What a module has beside operations: things of the native module, other names of classes, and functions in Python."""
+    names = [name for name in module.__all__ if name not in functions]
+    own = {name: getattr(module, name) for name in names}
+    native = [name for name, value in own.items() if getattr(_core, name, None) is value]
+    out = [f"from {'.' * module.__name__.count('.')}_core import {name} as {name}\n" for name in native] + ["\n"]
+    for name, value in own.items():
+        if name in native:
             continue
         if inspect.isclass(value):
             out.append(f"{name} = {value.__name__}\n\n")
-            continue
-        signature = inspect.signature(value)
-        default = {p.name: "" if p.default is p.empty else f" = {p.default!r}" for p in signature.parameters.values()}
-        parameters = [f"{p.name}: {p.annotation}{default[p.name]}" for p in signature.parameters.values()]
-        out.append(define(name, parameters, signature.return_annotation, "", summary(inspect.getdoc(value))) + "\n")
+        else:
+            signature = inspect.signature(value, eval_str=False)
+            parameters = [inspect.formatannotation(p.annotation) for p in signature.parameters.values()]
+            parameters = [
+                f"{p.name}: {type_}" + ("" if p.default is p.empty else f" = {p.default!r}")
+                for p, type_ in zip(signature.parameters.values(), parameters)
+            ]
+            result = inspect.formatannotation(signature.return_annotation).replace("pullback._core.", "").replace("pullback.random.", "")
+            parameters = [p.replace("pullback.random.", "") for p in parameters]
+            out.append(define(name, parameters, result, "", summary(inspect.getdoc(value))) + "\n")
+    return "".join(out).rstrip() + "\n"
+
+
+# The types of parameters of these names.
+NAMED = {
+    "shape": "SupportsIndex | Sequence[SupportsIndex]",
+    "tensor": "Tensor",
+    "input": "Tensor",
+    "tensors": "Any",
+    "dtype": "_DTypeLike | None",
+    "generator": "Generator | Key | None",
+    "path": "str | PathLike[str]",
+    "metadata": "dict[str, str] | None",
+    "param": "float | None",
+    "mode": "str",
+    "nonlinearity": "str",
+}
+# What these return; the others, a tensor.
+RETURNED = {
+    "calculate_gain": "float",
+    "load": "Any",
+    "load_safetensors": "dict[str, Tensor]",
+    "load_safetensors_metadata": "dict[str, str]",
+    "load_npz": "dict[str, Tensor]",
+    "save": "None",
+    "save_safetensors": "None",
+    "save_npy": "None",
+    "save_npz": "None",
+}
+
+
+def native(module):
+    """The stub of a module whose functions are native, with types by the names of their parameters."""
+    out = [
+        HEAD.format(summary(module.__doc__.strip())),
+        "from collections.abc import Sequence\nfrom os import PathLike\nfrom typing import Any, SupportsFloat, SupportsIndex\n\n",
+        "from ._core import Generator, Key, Tensor, _DTypeLike\n\n",
+    ]
+    for name in module.__all__:
+        function = getattr(module, name)
+        parameters, starred = [], False
+        for p in inspect.signature(function).parameters.values():
+            if p.kind is p.KEYWORD_ONLY and not starred:
+                parameters.append("*")
+                starred = True
+            default = "" if p.default is p.empty else " = ..." if p.default is Ellipsis else f" = {p.default!r}"
+            number = {bool: "bool", int: "SupportsIndex", float: "SupportsFloat"}.get(type(p.default), "Any")
+            parameters.append(f"{p.name}: {NAMED.get(p.name, number)}{default}")
+        out.append(define(name, parameters, RETURNED.get(name, "Tensor"), "", summary(inspect.getdoc(function))) + "\n")
     return "".join(out).rstrip() + "\n"
 
 
@@ -151,18 +204,18 @@ def return_types():
     return "".join(out)
 
 
-def fragments(name):
-    """What a file of this directory says: the members of classes, and functions."""
+def fragments():
+    """What the files of this directory say: the members of classes, and functions."""
     classes, others = {}, {}
-    path = HERE / f"{name}.pyi"
-    text = path.read_text() if path.exists() else ""
-    for node in ast.parse(text).body:
-        if isinstance(node, ast.ClassDef):
-            members = classes.setdefault(node.name, {})
-            for member in node.body:
-                members.setdefault(named(member), []).append(source(text, member))
-        else:
-            others.setdefault(named(node), []).append(source(text, node))
+    for path in sorted(HERE.glob("*.pyi")):
+        text = path.read_text()
+        for node in ast.parse(text).body:
+            if isinstance(node, ast.ClassDef):
+                members = classes.setdefault(node.name, {})
+                for member in node.body:
+                    members.setdefault(named(member), []).append(source(text, member))
+            else:
+                others.setdefault(named(node), []).append(source(text, node))
     return classes, others
 
 
@@ -257,68 +310,41 @@ def class_(name, value, known, methods):
     return "".join(out + (body or ["    ...\n"]))
 
 
-def members(name, values, methods={}):
-    """The stubs of native values, with the types of the file of this name, and the operations that are methods of classes."""
-    classes, others = fragments(name)
-    out = []
-    for name, value in values.items():
+def core(functions, methods):
+    """The stub of the native module."""
+    classes, others = fragments()
+    out = [HEAD.format("The native module."), "import builtins\n", TYPING.replace("final,", "TypeAlias, final,"), "\n", "from . import return_types\n\n"]
+    out += [f"_{name}: TypeAlias = {type_}\n" for name, type_ in ALIASES.items()]
+    for name, value in vars(_core).items():
+        if name.startswith("__") and name != "__version__":
+            continue
+        out.append("\n")
         if name in others:
             out += [lines + "\n" for lines in others[name]]
         elif inspect.isclass(value):
-            out.append(class_(name, value, classes.get(name, {}), methods.get(name, {})))
+            own = {"Tensor": methods, "Key": functions["random"], "Generator": functions["random"]}
+            out.append(class_(name, value, classes.get(name, {}), own.get(name, {})))
         elif inspect.ismodule(value):
             out.append(f"{name}: Any\n")
         elif isinstance(value, dict):
             out.append(f"{name}: dict[str, dict[str, Any]]\n")
         else:
             out.append(untyped(name, value, ""))
-    return "\n".join(out)
-
-
-def core(functions, methods):
-    """The stub of the native module."""
-    typing = TYPING.replace("final,", "TypeAlias, final,")
-    head = [HEAD.format("The native module."), "import builtins\n", typing, "\nfrom . import return_types\n\n"]
-    head += [f"_{name}: TypeAlias = {type_}\n" for name, type_ in ALIASES.items()]
-    values = {k: v for k, v in vars(_core).items() if not k.startswith("__") or k == "__version__"}
-    # What draws random numbers is a method of either that it draws from.
-    draws = functions["random"]
-    return "".join(head) + "\n" + members("tensor", values, {"Tensor": methods, "Key": draws, "Generator": draws})
-
-
-def native(module):
-    """The stub of a module whose contents are native."""
-    name = module.__name__.removeprefix("pullback.")
-    dots = "." * (name.count(".") + 1)
-    names = ", ".join(["Generator", "Key", "Tensor", *(f"_{t}" for t in ALIASES)])
-    head = [HEAD.format((module.__doc__ or "").split("\n\n")[0].strip()), TYPING, f"\nfrom {dots}_core import {names}\n\n"]
-    return "".join(head) + members(name, {k: getattr(module, k) for k in module.__all__})
-
-
-def native_modules():
-    """The modules that show what is native, and have no stub by hand."""
-    for name, module in sorted(sys.modules.items()):
-        if not name.startswith("pullback.") or any(part.startswith("_") for part in name.split(".")):
-            continue
-        path = Path(module.__file__ or "").with_suffix(".pyi")
-        by_hand = path.exists() and MARK not in path.read_text()
-        shown = [getattr(module, k) for k in getattr(module, "__all__", ())]
-        is_native = [not inspect.isfunction(v) for v in shown if not inspect.ismodule(v)]
-        if is_native and all(is_native) and not by_hand:
-            yield path, module
+    return "".join(out)
 
 
 def stubs():
     """The text of each file."""
     functions, methods = operations()
-    out = {path: native(module) for path, module in native_modules()}
-    out |= {PACKAGE / "_core.pyi": core(functions, methods), PACKAGE / "return_types.pyi": return_types()}
+    out = {PACKAGE / "_core.pyi": core(functions, methods), PACKAGE / "return_types.pyi": return_types()}
     for name, all_ in functions.items():
         module = sys.modules[f"pullback.{name or '_operations'}"]
         path = PACKAGE.joinpath(*(name or "_operations").split(".")).with_suffix(".pyi")
         out[path] = namespace(name, module.__doc__, all_)
         if name == "random":
             out[path] += "\n" + others(module, all_)
+    for name in ("init", "io"):
+        out[PACKAGE / f"{name}.pyi"] = native(sys.modules[f"pullback.{name}"])
     return out
 
 

@@ -2,80 +2,90 @@
 
 # Written by stubs/write.py.
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from os import PathLike
-from typing import Any, Literal, SupportsFloat, SupportsIndex, final, overload
+from typing import Any, SupportsFloat, SupportsIndex
 
-from ._core import Generator, Key, Tensor, _bool, _int, _float, _complex, _dtype, _Number, _DTypeLike
+from ._core import Generator, Key, Tensor, _DTypeLike
 
-def calculate_gain(nonlinearity: str, param: _float | None = None) -> _float: ...
+def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
+    """The factor by which a weight makes up for the function behind its layer."""
 
 def constant(
-    shape: SupportsIndex | Iterable[SupportsIndex],
+    shape: SupportsIndex | Sequence[SupportsIndex],
     val: SupportsFloat = 0.0,
     *,
     dtype: _DTypeLike | None = None,
     generator: Generator | Key | None = None,
-) -> Tensor: ...
+) -> Tensor:
+    """The number everywhere."""
 
-def constant_(tensor: Tensor, val: SupportsFloat = 0.0, *, generator: Generator | Key | None = None) -> Tensor: ...
+def constant_(tensor: Tensor, val: SupportsFloat = 0.0, *, generator: Generator | Key | None = None) -> Tensor:
+    """`constant` in the place of the elements of a tensor, which may be a leaf that requires gradients. Returns the tensor."""
 
 def dirac(
-    shape: SupportsIndex | Iterable[SupportsIndex],
+    shape: SupportsIndex | Sequence[SupportsIndex],
     groups: SupportsIndex = 1,
     *,
     dtype: _DTypeLike | None = None,
     generator: Generator | Key | None = None,
-) -> Tensor: ...
+) -> Tensor:
+    """The weight of a convolution that gives back its input, as far as there are channels."""
 
-def dirac_(tensor: Tensor, groups: SupportsIndex = 1, *, generator: Generator | Key | None = None) -> Tensor: ...
+def dirac_(tensor: Tensor, groups: SupportsIndex = 1, *, generator: Generator | Key | None = None) -> Tensor:
+    """`dirac` in the place of the elements of a tensor, which may be a leaf that requires gradients. Returns the tensor."""
 
 def kaiming_normal(
-    shape: SupportsIndex | Iterable[SupportsIndex],
+    shape: SupportsIndex | Sequence[SupportsIndex],
     a: SupportsFloat = 0.0,
-    mode: Literal['fan_in', 'fan_out'] = 'fan_in',
+    mode: str = 'fan_in',
     nonlinearity: str = 'leaky_relu',
     *,
     dtype: _DTypeLike | None = None,
     generator: Generator | Key | None = None,
-) -> Tensor: ...
+) -> Tensor:
+    """Numbers of a normal distribution, for layers before a `relu` or another function: He et al., 2015. See `kaiming_uniform`."""
 
 def kaiming_normal_(
     tensor: Tensor,
     a: SupportsFloat = 0.0,
-    mode: Literal['fan_in', 'fan_out'] = 'fan_in',
+    mode: str = 'fan_in',
     nonlinearity: str = 'leaky_relu',
     *,
     generator: Generator | Key | None = None,
-) -> Tensor: ...
+) -> Tensor:
+    """`kaiming_normal` in the place of the elements of a tensor, which may be a leaf that requires gradients. Returns the tensor."""
 
 def kaiming_uniform(
-    shape: SupportsIndex | Iterable[SupportsIndex],
+    shape: SupportsIndex | Sequence[SupportsIndex],
     a: SupportsFloat = 0.0,
-    mode: Literal['fan_in', 'fan_out'] = 'fan_in',
+    mode: str = 'fan_in',
     nonlinearity: str = 'leaky_relu',
     *,
     dtype: _DTypeLike | None = None,
     generator: Generator | Key | None = None,
-) -> Tensor: ...
+) -> Tensor:
+    """Numbers uniform around 0, for layers before a `relu` or another function: He et al., 2015."""
 
 def kaiming_uniform_(
     tensor: Tensor,
     a: SupportsFloat = 0.0,
-    mode: Literal['fan_in', 'fan_out'] = 'fan_in',
+    mode: str = 'fan_in',
     nonlinearity: str = 'leaky_relu',
     *,
     generator: Generator | Key | None = None,
-) -> Tensor: ...
+) -> Tensor:
+    """`kaiming_uniform` in the place of the elements of a tensor, which may be a leaf that requires gradients. Returns the tensor."""
 
 def normal(
-    shape: SupportsIndex | Iterable[SupportsIndex],
+    shape: SupportsIndex | Sequence[SupportsIndex],
     mean: SupportsFloat = 0.0,
     std: SupportsFloat = 1.0,
     *,
     dtype: _DTypeLike | None = None,
     generator: Generator | Key | None = None,
-) -> Tensor: ...
+) -> Tensor:
+    """Numbers of a normal distribution."""
 
 def normal_(
     tensor: Tensor,
@@ -83,35 +93,43 @@ def normal_(
     std: SupportsFloat = 1.0,
     *,
     generator: Generator | Key | None = None,
-) -> Tensor: ...
+) -> Tensor:
+    """`normal` in the place of the elements of a tensor, which may be a leaf that requires gradients. Returns the tensor."""
 
 def ones(
-    shape: SupportsIndex | Iterable[SupportsIndex],
+    shape: SupportsIndex | Sequence[SupportsIndex],
     *,
     dtype: _DTypeLike | None = None,
     generator: Generator | Key | None = None,
-) -> Tensor: ...
+) -> Tensor:
+    """Ones everywhere."""
 
-def ones_(tensor: Tensor, *, generator: Generator | Key | None = None) -> Tensor: ...
+def ones_(tensor: Tensor, *, generator: Generator | Key | None = None) -> Tensor:
+    """`ones` in the place of the elements of a tensor, which may be a leaf that requires gradients. Returns the tensor."""
 
 def orthogonal(
-    shape: SupportsIndex | Iterable[SupportsIndex],
+    shape: SupportsIndex | Sequence[SupportsIndex],
     gain: SupportsFloat = 1.0,
     *,
     dtype: _DTypeLike | None = None,
     generator: Generator | Key | None = None,
-) -> Tensor: ...
+) -> Tensor:
+    """A matrix whose rows or columns, whichever are fewer, are perpendicular and of length `gain`: Saxe et al., 2013. Further
+    dimensions count as one with the second.
+    """
 
-def orthogonal_(tensor: Tensor, gain: SupportsFloat = 1.0, *, generator: Generator | Key | None = None) -> Tensor: ...
+def orthogonal_(tensor: Tensor, gain: SupportsFloat = 1.0, *, generator: Generator | Key | None = None) -> Tensor:
+    """`orthogonal` in the place of the elements of a tensor, which may be a leaf that requires gradients. Returns the tensor."""
 
 def sparse(
-    shape: SupportsIndex | Iterable[SupportsIndex],
+    shape: SupportsIndex | Sequence[SupportsIndex],
     sparsity: SupportsFloat = 0.5,
     std: SupportsFloat = 0.01,
     *,
     dtype: _DTypeLike | None = None,
     generator: Generator | Key | None = None,
-) -> Tensor: ...
+) -> Tensor:
+    """A matrix of which each column has a part `sparsity` of zeros, and numbers of a normal distribution else: Martens, 2010."""
 
 def sparse_(
     tensor: Tensor,
@@ -119,37 +137,41 @@ def sparse_(
     std: SupportsFloat = 0.01,
     *,
     generator: Generator | Key | None = None,
-) -> Tensor: ...
+) -> Tensor:
+    """`sparse` in the place of the elements of a tensor, which may be a leaf that requires gradients. Returns the tensor."""
 
 def trunc_normal(
-    shape: SupportsIndex | Iterable[SupportsIndex],
+    shape: SupportsIndex | Sequence[SupportsIndex],
     mean: SupportsFloat = 0.0,
     std: SupportsFloat = 1.0,
-    a: SupportsFloat = ...,
+    a: Any = ...,
     b: SupportsFloat = 2.0,
     *,
     dtype: _DTypeLike | None = None,
     generator: Generator | Key | None = None,
-) -> Tensor: ...
+) -> Tensor:
+    """Numbers of a normal distribution, of which only those in [`a`, `b`] are taken, from -2 to 2 unless given."""
 
 def trunc_normal_(
     tensor: Tensor,
     mean: SupportsFloat = 0.0,
     std: SupportsFloat = 1.0,
-    a: SupportsFloat = ...,
+    a: Any = ...,
     b: SupportsFloat = 2.0,
     *,
     generator: Generator | Key | None = None,
-) -> Tensor: ...
+) -> Tensor:
+    """`trunc_normal` in the place of the elements of a tensor, which may be a leaf that requires gradients. Returns the tensor."""
 
 def uniform(
-    shape: SupportsIndex | Iterable[SupportsIndex],
+    shape: SupportsIndex | Sequence[SupportsIndex],
     a: SupportsFloat = 0.0,
     b: SupportsFloat = 1.0,
     *,
     dtype: _DTypeLike | None = None,
     generator: Generator | Key | None = None,
-) -> Tensor: ...
+) -> Tensor:
+    """Numbers uniform in [`a`, `b`)."""
 
 def uniform_(
     tensor: Tensor,
@@ -157,43 +179,40 @@ def uniform_(
     b: SupportsFloat = 1.0,
     *,
     generator: Generator | Key | None = None,
-) -> Tensor: ...
+) -> Tensor:
+    """`uniform` in the place of the elements of a tensor, which may be a leaf that requires gradients. Returns the tensor."""
 
 def xavier_normal(
-    shape: SupportsIndex | Iterable[SupportsIndex],
+    shape: SupportsIndex | Sequence[SupportsIndex],
     gain: SupportsFloat = 1.0,
     *,
     dtype: _DTypeLike | None = None,
     generator: Generator | Key | None = None,
-) -> Tensor: ...
+) -> Tensor:
+    """Numbers of a normal distribution, so that activations and gradients keep their size: Glorot and Bengio, 2010."""
 
-def xavier_normal_(
-    tensor: Tensor,
-    gain: SupportsFloat = 1.0,
-    *,
-    generator: Generator | Key | None = None,
-) -> Tensor: ...
+def xavier_normal_(tensor: Tensor, gain: SupportsFloat = 1.0, *, generator: Generator | Key | None = None) -> Tensor:
+    """`xavier_normal` in the place of the elements of a tensor, which may be a leaf that requires gradients. Returns the tensor."""
 
 def xavier_uniform(
-    shape: SupportsIndex | Iterable[SupportsIndex],
+    shape: SupportsIndex | Sequence[SupportsIndex],
     gain: SupportsFloat = 1.0,
     *,
     dtype: _DTypeLike | None = None,
     generator: Generator | Key | None = None,
-) -> Tensor: ...
+) -> Tensor:
+    """Numbers uniform around 0, so that activations and gradients keep their size: Glorot and Bengio, 2010."""
 
-def xavier_uniform_(
-    tensor: Tensor,
-    gain: SupportsFloat = 1.0,
-    *,
-    generator: Generator | Key | None = None,
-) -> Tensor: ...
+def xavier_uniform_(tensor: Tensor, gain: SupportsFloat = 1.0, *, generator: Generator | Key | None = None) -> Tensor:
+    """`xavier_uniform` in the place of the elements of a tensor, which may be a leaf that requires gradients. Returns the tensor."""
 
 def zeros(
-    shape: SupportsIndex | Iterable[SupportsIndex],
+    shape: SupportsIndex | Sequence[SupportsIndex],
     *,
     dtype: _DTypeLike | None = None,
     generator: Generator | Key | None = None,
-) -> Tensor: ...
+) -> Tensor:
+    """Zeros everywhere."""
 
-def zeros_(tensor: Tensor, *, generator: Generator | Key | None = None) -> Tensor: ...
+def zeros_(tensor: Tensor, *, generator: Generator | Key | None = None) -> Tensor:
+    """`zeros` in the place of the elements of a tensor, which may be a leaf that requires gradients. Returns the tensor."""

@@ -2,8 +2,7 @@
 
 # Written by stubs/write.py.
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from os import PathLike
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, SupportsFloat, SupportsIndex, final, overload
 
 from . import return_types

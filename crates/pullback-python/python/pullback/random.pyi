@@ -11,8 +11,7 @@ is a method of both, and a function that takes either first.
 
 # Written by stubs/write.py.
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from os import PathLike
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, SupportsFloat, SupportsIndex, final, overload
 
 from . import return_types
