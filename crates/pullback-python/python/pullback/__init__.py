@@ -1,6 +1,6 @@
 """Composable function transforms, with operations that you extend."""
 
-from . import autograd, fft, func, linalg, nn, return_types, special, tree
+from . import autograd, fft, func, linalg, nn, return_types, special, testing, tree
 from ._core import EscapedTracerError, InternalError, Tensor, __version__
 from .autograd import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from ._operations import *
@@ -17,5 +17,6 @@ __all__ = [
     "is_grad_enabled",
     "no_grad",
     "set_grad_enabled",
+    "testing",
     "tree",
 ]
