@@ -212,13 +212,19 @@ impl Row {
         // Rust has no overloading: what differs in its parameters has a longer name there.
         let name = self.name.unraw().to_string();
         let name = ["_dims", "_dim", "_with", "_"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
+        let is_dims = self.name.to_string().ends_with("_dims");
         let parameter = |(parameter, _): &(Ident, Type)| WrittenParameter {
             is_variadic: false,
             name: parameter.clone(),
             other_name: None,
-            // No dims are all of them.
-            default: (self.name.to_string().ends_with("_dims") && parameter == "dims")
-                .then(|| quote!(Literal::Ints(&[]))),
+            default: match parameter.to_string().as_str() {
+                // No dims are all of them.
+                "dims" if is_dims => Some(quote!(Literal::Ints(&[]))),
+                // A single random number, in the default float.
+                "shape" if self.is_draw() => Some(quote!(Literal::Ints(&[]))),
+                "dtype" if self.is_draw() => Some(quote!(Literal::DType(crate::DType::F32))),
+                _ => None,
+            },
         };
         Written {
             path: vec![name.to_owned()],
@@ -227,11 +233,17 @@ impl Row {
         }
     }
 
+    /// Whether the row draws random numbers: what it draws them from comes first.
+    fn is_draw(&self) -> bool {
+        self.parameters.first().is_some_and(|(name, _)| name == "from")
+    }
+
     /// The name that a parameter has in the forms unless they give it one.
     fn usual_name(rust: &Ident) -> String {
         match rust.unraw().to_string().as_str() {
             "rhs" => "other".to_owned(),
             "dims" => "dim".to_owned(),
+            "from" => "key".to_owned(),
             name => name.trim_start_matches('_').to_owned(),
         }
     }
@@ -309,11 +321,20 @@ impl Row {
         let (last, namespace) = path.split_last().expect("a path has a part");
         let namespace = namespace.join(".");
         let results = results(self, &form.results)?;
+        let rust = name.unraw().to_string();
+        let call = if rust == *last { call } else { quote!(#call.map_err(|e| e.renamed(#rust, #last))) };
+        // The places of the parameters in Rust, where the tensor itself is the first.
+        let order = bound.iter().map(|b| match b.ty {
+            None => 0,
+            Some(_) => 1 + self.parameters.iter().position(|p| p.0 == b.written.name).unwrap_or(0),
+        });
+        let keeps_order = order.is_sorted();
         Ok(quote!(Form {
             name: #last,
             namespace: #namespace,
             is_function: #is_function,
             is_method: #is_method,
+            keeps_order: #keeps_order,
             parameters: || {
                 let mut all = Vec::new();
                 #(#describe)*

@@ -1,11 +1,13 @@
 //! Errors in both directions: those of the library become Python exceptions of the fitting class, and exceptions of the
 //! user's own code travel through the library unchanged, with their tracebacks.
 
+use std::error::Error;
+
 use pullback::ErrorKind;
 use pyo3::create_exception;
 use pyo3::exceptions::{
-    PyArithmeticError, PyBaseException, PyException, PyIndexError, PyNotImplementedError, PyOSError, PyRuntimeError,
-    PyTypeError, PyValueError,
+    PyArithmeticError, PyBaseException, PyException, PyFileNotFoundError, PyIndexError, PyNotImplementedError,
+    PyOSError, PyPermissionError, PyRuntimeError, PyTypeError, PyValueError,
 };
 use pyo3::prelude::*;
 
@@ -70,7 +72,11 @@ fn new(error: &pullback::Error) -> PyErr {
         ErrorKind::Dtype => PyTypeError::new_err(text),
         ErrorKind::Index | ErrorKind::Dim => PyIndexError::new_err(text),
         ErrorKind::MissingRule => PyNotImplementedError::new_err(text),
-        ErrorKind::Io => PyOSError::new_err(text),
+        ErrorKind::Io => match error.source().and_then(|e| e.downcast_ref::<std::io::Error>()).map(|e| e.kind()) {
+            Some(std::io::ErrorKind::NotFound) => PyFileNotFoundError::new_err(text),
+            Some(std::io::ErrorKind::PermissionDenied) => PyPermissionError::new_err(text),
+            _ => PyOSError::new_err(text),
+        },
         ErrorKind::Anomaly => PyArithmeticError::new_err(text),
         ErrorKind::EscapedTracer => EscapedTracerError::new_err(text),
         ErrorKind::Internal => InternalError::new_err(text),

@@ -9,7 +9,11 @@ mod dtype;
 mod error;
 mod func;
 mod function;
+mod init;
+mod io;
 mod ops;
+mod random;
+mod system;
 mod tensor;
 mod tree;
 mod wording;
@@ -28,5 +32,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     tensor::register(module)?;
     tree::register_module(module)?;
     func::register(module)?;
-    ops::register(module)
+    ops::register(module)?;
+    random::register(module)?;
+    init::register(module)?;
+    io::register(module)?;
+    system::register(module)
 }

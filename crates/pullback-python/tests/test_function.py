@@ -1311,6 +1311,18 @@ def test_a_leaf_that_is_changed_in_place():
     assert x.item() == 6.0 and x.is_leaf and x.requires_grad
 
 
+def test_a_captured_tensor_is_not_changed_in_place():
+    own = make(
+        forward=lambda x, y: x.mul_(y),
+        setup=lambda ctx, inputs, output: (ctx.mark_dirty(inputs[0]), save_inputs(ctx, inputs, output)),
+        backward=lambda ctx, g: (g, g),
+    ).apply
+    w = t(3.0)
+    with pytest.raises(RuntimeError, match="got a captured one"):
+        grad(lambda x: own(w, x))(t(2.0))
+    assert w.item() == 3.0
+
+
 def test_c22_a_captured_leaf_is_an_error():
     w = leaf(3.0)
     own = make(forward=lambda x: x * w, backward=lambda ctx, g: g * w).apply

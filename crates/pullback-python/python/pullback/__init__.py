@@ -1,6 +1,6 @@
 """Composable function transforms, with operations that you extend."""
 
-from . import autograd, fft, func, linalg, nn, return_types, special, testing, tree
+from . import autograd, fft, func, implicit, init, io, linalg, nn, random, return_types, special, testing, tree
 from ._core import EscapedTracerError, InternalError, Tensor, __version__
 from .autograd import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from ._operations import *
@@ -14,6 +14,7 @@ __all__ = [
     "autograd",
     "enable_grad",
     "func",
+    "implicit",
     "is_grad_enabled",
     "no_grad",
     "set_grad_enabled",

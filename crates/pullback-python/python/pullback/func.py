@@ -9,6 +9,7 @@ What cannot be computed right is an exception, not a wrong number.
 (2,)
 """
 
+from . import implicit
 from ._core import func as _func
 
 Graph = _func.Graph
@@ -25,7 +26,6 @@ grad_and_value = _func.grad_and_value
 hessian = _func.hessian
 hessian_diagonal = _func.hessian_diagonal
 hvp = _func.hvp
-implicit = _func.implicit
 jacfwd = _func.jacfwd
 jacobian = _func.jacobian
 jacrev = _func.jacrev

@@ -5,6 +5,8 @@ use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyInt, PyTuple};
 
+use super::inside::Inside;
+use crate::autograd::Block;
 use crate::error::from_py;
 use crate::tensor::PyTensor;
 use crate::tree::{Build as _, Kind, PyTree, Shaped, Structure, flatten, flatten_into, is_array, is_inexact, short};
@@ -93,6 +95,11 @@ impl<'py> Call<'_, 'py> {
 
     /// All arguments, which are differentiated, as a tree.
     pub fn all(&self, name: &str) -> PyResult<PyTree> {
+        if self.args.is_empty() {
+            return Err(PyValueError::new_err(format!(
+                "{name}: expected at least one argument to differentiate, got none"
+            )));
+        }
         self.take(name, (0..self.args.len()).collect(), false)
     }
 
@@ -102,10 +109,13 @@ impl<'py> Call<'_, 'py> {
         for &n in &numbers {
             let argument = self.args.get_item(n)?;
             let child = flatten_into(&argument, &mut leaves)?;
-            if child.leaves() == 0 {
-                let (got, class) = (child.describe(), short(&argument));
-                let help = if is_inexact(&argument) { "; help: make it a tensor with `pullback.tensor`" } else { "" };
-                let got = if matches!(child, Structure::Static(_)) { class } else { got };
+            // An empty container has an empty derivative.
+            if child.leaves() == 0 && (child.has_statics() || matches!(child, Structure::None)) {
+                let got = if matches!(child, Structure::Static(_)) { short(&argument) } else { child.describe() };
+                let help = match is_inexact(&argument) || is_array(&argument) {
+                    true => "; help: make it a tensor with `pullback.tensor`",
+                    false => "",
+                };
                 return Err(PyTypeError::new_err(format!(
                     "{name}: expected tensors to differentiate at argument[{n}], got {got}{help}"
                 )));
@@ -129,6 +139,9 @@ impl<'py> Call<'_, 'py> {
 
     /// Calls the function with other values for the arguments that are in the tree.
     pub fn run(&self, selected: &PyTree) -> Result<Bound<'py, PyAny>> {
+        // What the function sets by `set_grad_enabled(..)` is not for its caller.
+        let _block = Block::begin();
+        let _inside = Inside::enter();
         self.replaced(selected).and_then(|args| self.function.call(args, self.kwargs)).map_err(from_py)
     }
 

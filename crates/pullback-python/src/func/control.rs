@@ -14,16 +14,16 @@ use crate::tree::{Build as _, Numbers, PyTree, Shaped, Structure, class_name, fl
 
 /// The tree of a value in which numbers are 0-d tensors, because values of a loop or a branch may come to depend on tensors.
 fn state(x: &Bound<'_, PyAny>) -> PyResult<PyTree> {
-    let mut leaves = Numbers::default();
+    let mut leaves = Numbers::new();
     let structure = flatten_into(x, &mut leaves)?;
-    Ok(Shaped::new(leaves.0, structure))
+    Ok(Shaped::new(leaves.leaves, structure))
 }
 
 /// The same in the order of keys of a structure that is known; the core says how it differs where it does.
 fn state_like(known: &Structure, x: &Bound<'_, PyAny>) -> Result<PyTree> {
-    let mut leaves = Numbers::default();
+    let mut leaves = Numbers::new();
     match flatten_like(known, x, &mut leaves).map_err(from_py)? {
-        Ok(()) => Ok(Shaped::new(leaves.0, known.clone())),
+        Ok(()) => Ok(Shaped::new(leaves.leaves, known.clone())),
         Err(_) => state(x).map_err(from_py),
     }
 }

@@ -1,20 +1,20 @@
-//! The module `pullback.func.implicit`: functions that are defined by an equation.
+//! The module `pullback.implicit`: functions that are defined by an equation.
 
 use pullback::function::Batching;
 use pullback::implicit::{LinearSolve, LinearSolver, Root};
-use pullback::{Function as _, Result};
+use pullback::{DType, Function as _, Result};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 use super::call::tensors;
 use super::transformed::check_callable;
 use crate::error::{OrRaise as _, from_py};
-use crate::tree::{Build as _, Numbers, PyTree, Shaped, flatten, flatten_like};
+use crate::tree::{Build as _, Numbers, PyTree, Shaped, flatten, flatten_into, flatten_like};
 
 /// The method for the linear systems of derivatives: `dense`, `cg` or `gmres`.
 ///
 /// A system that has no solution, or that is not solved within `max_iterations`, is a ValueError, or NaN with `nan_on_failure`.
-#[pyclass(name = "LinearSolver", module = "pullback.func.implicit", frozen, eq)]
+#[pyclass(name = "LinearSolver", module = "pullback.implicit", frozen, eq)]
 #[derive(Clone, PartialEq)]
 pub struct PyLinearSolver {
     solver: LinearSolver,
@@ -80,7 +80,18 @@ impl PyLinearSolver {
     }
 }
 
-/// A Python function of one tree.
+/// What a solver returned, as a tree of tensors. Its floats are as wide as the parameters.
+fn solved(p: &PyTree, out: &Bound<'_, PyAny>) -> Result<PyTree> {
+    let wide = p.leaves.iter().any(|t| t.dtype() == DType::F64);
+    let mut found = Numbers::with_float(if wide { DType::F64 } else { DType::F32 });
+    let structure = flatten_into(out, &mut found).map_err(from_py)?;
+    if structure.has_statics() {
+        return tensors(out);
+    }
+    Ok(Shaped::new(found.leaves, structure))
+}
+
+/// A Python function of one tree, such as a solver.
 fn of_one(
     name: &'static str,
     f: &Bound<'_, PyAny>,
@@ -90,7 +101,7 @@ fn of_one(
     Ok(move |p: &PyTree| {
         Python::attach(|py| {
             let out = p.build(py).and_then(|p| f.bind(py).call1((p,))).map_err(from_py)?;
-            tensors(&out)
+            solved(p, &out)
         })
     })
 }
@@ -106,9 +117,10 @@ fn of_two(
         Python::attach(|py| {
             let run = || f.bind(py).call1((p.build(py)?, x.build(py)?));
             let out = run().map_err(from_py)?;
-            let mut leaves = Numbers::default();
+            let wide = x.leaves.iter().any(|t| t.dtype() == DType::F64);
+            let mut leaves = Numbers::with_float(if wide { DType::F64 } else { DType::F32 });
             match flatten_like(&x.structure, &out, &mut leaves).map_err(from_py)? {
-                Ok(()) => Ok(Shaped::new(leaves.0, x.structure.clone())),
+                Ok(()) => Ok(Shaped::new(leaves.leaves, x.structure.clone())),
                 // The core says how it differs.
                 Err(_) => tensors(&out),
             }
@@ -130,7 +142,7 @@ fn parse_batching(name: &str, batching: &str) -> PyResult<Batching> {
 }
 
 /// The solution of an equation as a function of its parameters, which `root` and `fixed_point` return.
-#[pyclass(module = "pullback.func.implicit", frozen, weakref)]
+#[pyclass(module = "pullback.implicit", frozen, weakref)]
 pub struct Solution {
     root: Root<PyTree, PyTree>,
 }
@@ -255,7 +267,7 @@ fn fixed_point(
 }
 
 /// The solution of a linear system as a function of its parameters and its right-hand side, which `linear_solve` returns.
-#[pyclass(module = "pullback.func.implicit", frozen, weakref)]
+#[pyclass(module = "pullback.implicit", frozen, weakref)]
 pub struct LinearSolution {
     system: LinearSolve<PyTree, PyTree>,
 }
@@ -315,7 +327,7 @@ fn linear_solve(
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    let implicit = PyModule::new(module.py(), "implicit")?;
+    let implicit = PyModule::new(module.py(), "pullback.implicit")?;
     implicit.add_class::<PyLinearSolver>()?;
     implicit.add_class::<Solution>()?;
     implicit.add_class::<LinearSolution>()?;

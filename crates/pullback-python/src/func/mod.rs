@@ -8,6 +8,7 @@ mod curvature;
 mod grad;
 mod graph;
 mod implicit;
+pub mod inside;
 mod jacobian;
 mod state;
 mod transformed;
@@ -15,7 +16,7 @@ mod vjp;
 mod vmap;
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    let func = PyModule::new(module.py(), "func")?;
+    let func = PyModule::new(module.py(), "pullback.func")?;
     func.add_class::<graph::PyGraph>()?;
     func.add_class::<transformed::Transformed>()?;
     func.add_class::<vjp::VjpFunction>()?;

@@ -11,7 +11,8 @@ pub trait Transform: Send + Sync {
     fn call<'py>(&self, call: &Call<'_, 'py>) -> PyResult<Bound<'py, PyAny>>;
 }
 
-/// A function that a transform made of another one. It has the name, the documentation and the signature of that.
+// A function that a transform made of another one. It has the name, the documentation and the signature of that. The class has
+// no documentation of its own, which would stand before that.
 #[pyclass(module = "pullback.func", frozen, dict, weakref)]
 pub struct Transformed {
     function: Py<PyAny>,

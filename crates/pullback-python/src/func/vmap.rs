@@ -127,8 +127,7 @@ impl Mapped {
                         ErrorKind::Dtype,
                         format!("the function must return tensors where out_dims is {dim}, got {got} at {place}{path}"),
                     )
-                    .with_help("use None as the out_dim of what is the same for every lane")
-                    .in_context("vmap"),
+                    .with_help("use None as the out_dim of what is the same for every lane"),
                 )
             }));
         }

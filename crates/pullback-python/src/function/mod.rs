@@ -174,11 +174,16 @@ fn finish<'py>(call: &Call, args: &Bound<'py, PyTuple>, outs: Vec<Tensor>) -> Py
             Some((position, _)) => {
                 let object = args.get_item(*position)?.cast_into::<PyTensor>()?;
                 let old = object.get().get();
-                match old.is_leaf() && old.requires_grad() && !GradMode::is_on() {
-                    // As by any operation in place, it stays the leaf that it is.
-                    true => object.get().update(|leaf| leaf.set_(Ellipsis, &out).map(|_| ())).or_raise()?,
-                    false => object.get().set(out),
-                }
+                // As by any operation in place, a leaf that nobody records now stays the leaf that it is.
+                let stays = old.is_leaf() && old.requires_grad() && !GradMode::is_on();
+                let change = |t: &mut Tensor| match stays {
+                    true => t.set_(Ellipsis, &out).map(|_| ()),
+                    false => {
+                        *t = out;
+                        Ok(())
+                    }
+                };
+                object.get().update(change).or_raise()?;
                 objects.push(object);
             }
             None => objects.push(wrap(py, out)?),

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::ptr;
 
-use pullback::dynamic::Form;
+use pullback::dynamic::{Form, Kind};
 use pullback::testing::operations;
 use pullback::testing::table::OpInfo;
 use pyo3::exceptions::PyRuntimeError;
@@ -25,12 +25,15 @@ mod signature;
 mod trampoline;
 
 use self::doc::Docs;
+use crate::random::{PyGenerator, PyKey};
 use crate::tensor::PyTensor;
 
 /// What one name stands for: a method, or a function of a namespace.
 struct Operation {
     name: &'static str,
     is_method: bool,
+    /// Whether it draws random numbers: its methods are those of what they are drawn from.
+    is_draw: bool,
     /// Where the function is: `""`, `"linalg"`, `"nn.functional"`.
     namespaces: Vec<&'static str>,
     overloads: Vec<Overload>,
@@ -67,7 +70,7 @@ fn namespace_of(module: &str) -> &'static str {
 }
 
 /// The forms of all rows, put together by name.
-fn collect(py: Python<'_>) -> PyResult<Vec<Operation>> {
+fn collect(py: Python<'_>, own: &Bound<'_, PyAny>) -> PyResult<Vec<Operation>> {
     let mut all: Vec<Operation> = Vec::new();
     let mut places: BTreeMap<(bool, &str, &str), usize> = BTreeMap::new();
     for row in operations() {
@@ -79,26 +82,42 @@ fn collect(py: Python<'_>) -> PyResult<Vec<Operation>> {
                 if !(if is_method { form.is_method } else { form.is_function }) {
                     continue;
                 }
+                // What the class has by hand stays.
+                if is_method && own.contains(form.name)? {
+                    continue;
+                }
                 let only = if is_method { "" } else { only };
                 let place = *places.entry((is_method, only, form.name)).or_insert_with(|| {
                     let overloads = Vec::new();
                     let namespaces = if is_method { vec![] } else { vec![only] };
-                    all.push(Operation { name: form.name, is_method, namespaces, overloads });
+                    all.push(Operation { name: form.name, is_method, is_draw: false, namespaces, overloads });
                     all.len() - 1
                 });
                 if !is_method && only.is_empty() && !family.is_empty() && !all[place].namespaces.contains(&family) {
                     all[place].namespaces.push(family);
                 }
-                let parameters = (form.parameters)()
-                    .into_iter()
-                    .map(|of| Parameter { of, key: PyString::intern(py, of.name).unbind() })
-                    .collect();
-                let named = outcome::named(py, form)?;
-                add(&mut all[place].overloads, Overload { row, form, parameters, named });
+                add(&mut all[place].overloads, overload(py, row, form)?);
+            }
+        }
+    }
+    for row in pullback::random::operations() {
+        for form in row.forms {
+            for is_method in [true, false] {
+                let namespaces = if is_method { vec![] } else { vec!["random"] };
+                let overloads = vec![overload(py, row, form)?];
+                all.push(Operation { name: form.name, is_method, is_draw: true, namespaces, overloads });
             }
         }
     }
     Ok(all)
+}
+
+fn overload(py: Python<'_>, row: &'static OpInfo, form: &'static Form) -> PyResult<Overload> {
+    let parameters = (form.parameters)()
+        .into_iter()
+        .map(|of| Parameter { of, key: PyString::intern(py, of.name).unbind() })
+        .collect();
+    Ok(Overload { row, form, parameters, named: outcome::named(py, form)? })
 }
 
 /// Adds an overload, unless another one takes all that it takes, in which case that one is enough.
@@ -107,6 +126,8 @@ fn add(overloads: &mut Vec<Overload>, new: Overload) {
         overloads.retain(|old| !signature::is_more_general(&new, old));
         overloads.push(new);
     }
+    // A number is a dimension rather than an operand.
+    overloads.sort_by_key(|o| o.parameters.iter().skip(1).any(|p| p.of.kind == Kind::Operand));
 }
 
 /// The definition of a function or method, which lives as long as the process.
@@ -127,9 +148,9 @@ fn definition(docs: &Docs, operation: &Operation, place: usize) -> PyResult<*mut
 /// Makes the methods and functions.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
-    let all = collect(py)?;
-    let all = OPERATIONS.get_or_init(py, || all);
-    let class = py.get_type::<PyTensor>();
+    let of_tensors = [py.get_type::<PyTensor>()];
+    let of_draws = [py.get_type::<PyKey>(), py.get_type::<PyGenerator>()];
+    let all = OPERATIONS.get_or_try_init(py, || collect(py, &of_tensors[0].getattr("__dict__")?))?;
     let namespaces = PyDict::new(py);
     let dict_of = |name: &str| -> PyResult<Bound<'_, PyDict>> {
         match namespaces.get_item(name)? {
@@ -142,18 +163,16 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
         }
     };
     let docs = Docs::new();
-    let own = class.getattr("__dict__")?;
     for (place, operation) in all.iter().enumerate() {
         let definition = definition(&docs, operation, place)?;
         if operation.is_method {
-            // What the class has by hand stays.
-            if own.contains(operation.name)? {
-                continue;
+            for class in if operation.is_draw { &of_draws[..] } else { &of_tensors[..] } {
+                // SAFETY: the definition is never freed, and its function takes instances of the class.
+                let method = unsafe {
+                    Bound::from_owned_ptr_or_err(py, ffi::PyDescr_NewMethod(class.as_type_ptr(), definition))?
+                };
+                class.setattr(operation.name, method)?;
             }
-            // SAFETY: the definition is never freed, and its function takes instances of the class.
-            let method =
-                unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyDescr_NewMethod(class.as_type_ptr(), definition))? };
-            class.setattr(operation.name, method)?;
         } else {
             let home = operation.namespaces[0];
             let home = if home.is_empty() { "pullback".to_owned() } else { format!("pullback.{home}") };
@@ -185,6 +204,10 @@ fn _signatures(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     let docs = Docs::new();
     let all = PyList::empty(py);
     for operation in OPERATIONS.get(py).into_iter().flatten() {
+        // Such methods are the functions without their first argument.
+        if operation.is_draw && operation.is_method {
+            continue;
+        }
         let overloads = PyList::empty(py);
         for overload in &operation.overloads {
             let parameters = PyList::empty(py);

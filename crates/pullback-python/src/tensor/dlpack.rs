@@ -153,8 +153,8 @@ fn check_device(device: Option<(i32, i32)>) -> PyResult<()> {
 impl PyTensor {
     /// The elements for another library: `numpy.from_dlpack(t)`, `torch.from_dlpack(t)`.
     ///
-    /// They are shared, and marked as read-only. Consumers who cannot be told so, because they know only the old protocol, get a
-    /// copy.
+    /// They are shared, and marked as read-only: nothing may be written there, also by PyTorch, which disregards the mark. Consumers
+    /// who cannot be told so, because they know only the old protocol, get a copy.
     ///
     /// Raises RuntimeError for a value that a transform is working on or that requires gradients, BufferError for another device,
     /// and where a copy is needed but refused.
@@ -178,7 +178,7 @@ impl PyTensor {
                 "__dlpack__: expected a consumer that can be told that memory is read-only (version 1), or that takes a copy",
             ));
         }
-        let mut memory = self.get().memory().map_err(|e| e.in_context("__dlpack__")).or_raise()?;
+        let mut memory = self.get().memory_for("__dlpack__").or_raise()?;
         if must_copy {
             // SAFETY: the memory is that of a tensor.
             let copied =

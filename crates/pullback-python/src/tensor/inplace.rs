@@ -163,6 +163,13 @@ impl PyTensor {
     }
 }
 
+impl PyTensor {
+    /// Sets the elements to those of a tensor of the same type.
+    pub fn refill(&self, value: Tensor) -> pullback::Result<()> {
+        self.update(|t| fill(t, &Operand::Tensor(value)))
+    }
+}
+
 fn fill(t: &mut Tensor, value: &Operand) -> pullback::Result<()> {
     match value {
         Operand::Tensor(value) => t.set_(Ellipsis, value)?,

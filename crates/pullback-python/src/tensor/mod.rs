@@ -10,9 +10,12 @@ mod operators;
 mod pickle;
 mod read;
 
+pub use create::named_size;
+pub use data::tensor_of;
+
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use pullback::{DType, Tensor};
+use pullback::{DType, Error, ErrorKind, Tensor};
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -21,6 +24,7 @@ use crate::autograd::Bond;
 use crate::convert::{Device, compute, wrap};
 use crate::dtype::{DTypeArg, PyDType, dtype_object};
 use crate::error::OrRaise;
+use crate::func::inside;
 
 /// An n-dimensional array of numbers, or the stand-in for one inside a transform.
 ///
@@ -40,16 +44,18 @@ pub struct PyTensor {
     handle: Mutex<Tensor>,
     /// What ties a gradient to its leaf.
     bond: OnceLock<Box<Bond>>,
+    /// When it was made; see [`inside`].
+    made: u64,
 }
 
 impl PyTensor {
     #[inline]
     pub fn new(tensor: Tensor) -> PyTensor {
-        PyTensor { handle: Mutex::new(tensor), bond: OnceLock::new() }
+        PyTensor { handle: Mutex::new(tensor), bond: OnceLock::new(), made: inside::now() }
     }
 
     pub fn bonded(tensor: Tensor, bond: Bond) -> PyTensor {
-        PyTensor { handle: Mutex::new(tensor), bond: OnceLock::from(Box::new(bond)) }
+        PyTensor { handle: Mutex::new(tensor), bond: OnceLock::from(Box::new(bond)), made: inside::now() }
     }
 
     pub fn bond(&self) -> &Bond {
@@ -85,6 +91,14 @@ impl PyTensor {
 
     /// Rebinds the handle by a method that may reuse the memory of its value. If that fails, nothing has changed.
     pub fn update<R>(&self, change: impl FnOnce(&mut Tensor) -> pullback::Result<R>) -> pullback::Result<R> {
+        if inside::is_captured(self.made) {
+            let message = format!(
+                "expected in-place changes of tensors that the function has made or got as arguments, got a captured one, {}",
+                self.get().ty()
+            );
+            return Err(Error::new(ErrorKind::CapturedTracer, message)
+                .with_help("return the new value, or change a `clone()` of it"));
+        }
         if self.bond_if_any().is_some() {
             let mut tensor = self.get();
             let result = change(&mut tensor)?;

@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_int, c_void};
 use std::ptr::{NonNull, null_mut};
 
 use pullback::{DType, Memory, Tensor};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -290,7 +290,7 @@ impl Exported {
 
 /// A read-only array of NumPy over the elements of a tensor.
 pub fn array_of<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Bound<'py, PyAny>> {
-    let memory = tensor.memory().map_err(|e| e.in_context("numpy")).or_raise()?;
+    let memory = tensor.memory_for("numpy").or_raise()?;
     let (kind, half) = match kind_of(memory.dtype()) {
         Some(kind) => (kind, None),
         None => match py.import(intern!(py, "ml_dtypes")) {
@@ -354,6 +354,17 @@ impl PyTensor {
             }
         }
         if copy == Some(true) { array.call_method0(intern!(py, "copy")) } else { Ok(array) }
+    }
+
+    /// What `memoryview` calls from Python 3.12 on: the elements, read-only, through NumPy.
+    #[pyo3(signature = (flags, /))]
+    fn __buffer__<'py>(&self, py: Python<'py>, flags: i32) -> PyResult<Bound<'py, PyAny>> {
+        const WRITABLE: i32 = 1;
+        if flags & WRITABLE != 0 {
+            return Err(PyBufferError::new_err("__buffer__: expected a reader, as elements of tensors never change"));
+        }
+        let array = array_of(py, &self.get())?;
+        py.import(intern!(py, "builtins"))?.call_method1(intern!(py, "memoryview"), (array,))
     }
 
     /// NumPy's operators leave operands of ours to ours.
@@ -438,6 +449,10 @@ fn dtype_of_format(format: &str, itemsize: usize) -> Option<DType> {
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    // The interface that wheels for several versions of Python have gets buffers with 3.11 only. From 3.12 on, to set the method is to
+    // say that the class has one.
+    let class = module.py().get_type::<PyTensor>();
+    class.setattr("__buffer__", class.getattr("__buffer__")?)?;
     module.add_class::<Exported>()?;
     module.add_function(wrap_pyfunction!(from_numpy, module)?)
 }

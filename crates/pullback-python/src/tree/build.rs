@@ -78,7 +78,13 @@ impl Kind {
                 }
                 Ok(out)
             }
-            Kind::NamedTuple(class, _) => class.bind(py).call_method1("_make", (PyTuple::new(py, children)?,)),
+            Kind::NamedTuple(class, _) => {
+                let (class, children) = (class.bind(py), PyTuple::new(py, children)?);
+                match class.getattr_opt("_make")? {
+                    Some(make) => make.call1((children,)),
+                    None => class.call1((children,)),
+                }
+            }
             Kind::Dataclass(class, fields) => {
                 // Neither `__init__` nor `__post_init__` runs: they may check or convert what is only a stand-in here.
                 let out = class.bind(py).call_method1("__new__", (class.bind(py),))?;

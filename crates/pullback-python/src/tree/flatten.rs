@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
-use pullback::Tensor;
+use pullback::{DType, Scalar, Tensor};
 use pyo3::exceptions::{PyRecursionError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyComplex, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
 
 use super::{Kind, Mapping, PyTree, Shaped, Structure, class_name, equal, registry, short};
+use crate::convert::number;
+use crate::error::OrRaise as _;
 use crate::tensor::PyTensor;
+use crate::tensor::numpy::copy_of;
 
 /// Nests that are deeper than this are taken for cycles.
 const MAX_DEPTH: usize = 500;
@@ -42,34 +45,41 @@ impl Sink for Vec<Py<PyAny>> {
     const LEAF: &'static str = "*";
 }
 
-/// Tensors are leaves, and numbers are converted to 0-d tensors: what a loop carries.
-#[derive(Default)]
-pub struct Numbers(pub Vec<Tensor>);
+/// Tensors are leaves, and numbers and NumPy's arrays become tensors: what a loop carries, and what solvers return.
+pub struct Numbers {
+    pub leaves: Vec<Tensor>,
+    /// The dtype of a Python float.
+    float: DType,
+}
 
-impl Sink for Numbers {
-    fn take(&mut self, x: &Bound<'_, PyAny>) -> PyResult<bool> {
-        if let Ok(tensor) = x.cast::<PyTensor>() {
-            self.0.push(tensor.get().get());
-        } else if let Some(number) = number(x)? {
-            self.0.push(number);
-        } else {
-            return Ok(false);
-        }
-        Ok(true)
+impl Numbers {
+    pub fn new() -> Numbers {
+        Numbers::with_float(DType::F32)
+    }
+
+    pub fn with_float(float: DType) -> Numbers {
+        Numbers { leaves: Vec::new(), float }
     }
 }
 
-/// The 0-d tensor of a number.
-fn number(x: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
-    Ok(if let Ok(flag) = x.cast_exact::<PyBool>() {
-        Some(Tensor::from(flag.is_true()))
-    } else if x.is_instance_of::<PyInt>() {
-        Some(Tensor::from(x.extract::<i64>()?))
-    } else if x.is_instance_of::<PyFloat>() {
-        Some(Tensor::from(x.extract::<f64>()? as f32))
-    } else {
-        None
-    })
+impl Sink for Numbers {
+    fn take(&mut self, x: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let leaf = if let Ok(tensor) = x.cast::<PyTensor>() {
+            tensor.get().get()
+        } else if let Some(array) = copy_of(x, None)? {
+            array
+        } else {
+            match number(x)? {
+                None => return Ok(false),
+                Some(Scalar::Bool(b)) => Tensor::from(b),
+                Some(Scalar::Int(i)) => Tensor::from(i),
+                Some(Scalar::Float(x)) => Tensor::from(x).to_dtype(self.float).or_raise()?,
+                Some(Scalar::Complex(z)) => Tensor::from(z).to_dtype(DType::C64).or_raise()?,
+            }
+        };
+        self.leaves.push(leaf);
+        Ok(true)
+    }
 }
 
 /// The tree of the tensors in a value.
@@ -199,7 +209,11 @@ fn container<'py>(x: &Bound<'py, PyAny>) -> PyResult<Option<Container<'py>>> {
         return Ok(Some(Container::Other(Kind::Custom(entry, context), children)));
     }
     if let Ok(tuple) = x.cast::<PyTuple>()
-        && let Ok(Some(fields)) = class.getattr_opt("_fields")
+        // The second is the name in tuples that are made in C, as operations return them.
+        && let Some(fields) = match class.getattr_opt("_fields")? {
+            None if class.hasattr("n_sequence_fields")? => class.getattr_opt("__match_args__")?,
+            fields => fields,
+        }
         && let Ok(fields) = fields.extract::<Vec<Py<PyString>>>()
         && fields.len() == tuple.len()
     {
@@ -313,6 +327,9 @@ pub fn flatten_like<S: Sink>(
     let Some(children) = node.kind.in_order(&kind, children.into_iter().map(|(x, _)| x).collect()) else {
         return other();
     };
+    if children.len() != node.children.len() {
+        return other();
+    }
     for (k, (child, value)) in node.children.iter().zip(children).enumerate() {
         if let Err(mut mismatch) = flatten_like(child, &value, sink)? {
             mismatch.path.push(node.kind.step(k));

@@ -156,7 +156,7 @@ fn map<'py>(
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    let tree = PyModule::new(module.py(), "tree")?;
+    let tree = PyModule::new(module.py(), "pullback.tree")?;
     tree.add_class::<PyStructure>()?;
     tree.add_function(wrap_pyfunction!(flatten, &tree)?)?;
     tree.add_function(wrap_pyfunction!(leaves, &tree)?)?;

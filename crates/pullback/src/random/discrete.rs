@@ -66,7 +66,8 @@ draws! {
     ///
     /// # Source
     /// Hörmann, "The transformed rejection method for generating Poisson random variables", 1993.
-    fn poisson(rate: impl Operand, shape: &[usize], dtype: DType);
+    fn poisson(rate: impl Operand, shape: &[usize], dtype: DType),
+        python: poisson(from, rate, shape = [], dtype = I64);
 
     /// How many of `count` trials succeed if each does with probability `p`.
     ///
@@ -93,7 +94,8 @@ draws! {
     ///
     /// # Source
     /// Hörmann, "The generation of binomial random variates", 1993.
-    fn binomial(count: impl Operand, p: impl Operand, shape: &[usize], dtype: DType);
+    fn binomial(count: impl Operand, p: impl Operand, shape: &[usize], dtype: DType),
+        python: binomial(from, count, p, shape = [], dtype = I64);
 
     /// How many trials fail before the first that succeeds, if each does with probability `p`.
     ///
@@ -119,7 +121,8 @@ draws! {
     ///
     /// # Source
     /// The count is that of `torch.distributions`; `Tensor.geometric_` of PyTorch counts the success as well.
-    fn geometric(p: impl Operand, shape: &[usize], dtype: DType);
+    fn geometric(p: impl Operand, shape: &[usize], dtype: DType),
+        python: geometric(from, p, shape = [], dtype = I64);
 
     /// Numbers of categories, as `i64`, with the probabilities that `softmax` gives the logits.
     ///
@@ -173,7 +176,8 @@ draws! {
     /// assert_eq!(both, [1, 3]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn multinomial(weights: &Tensor, count: usize, replacement: bool);
+    fn multinomial(weights: &Tensor, count: usize, replacement: bool),
+        python: multinomial(from, weights, count, replacement = false);
 
     /// `x` with its parts along `dim` in random order.
     ///
@@ -191,7 +195,7 @@ draws! {
     /// assert_eq!(x, [1.0, 2.0, 3.0]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn shuffle(x: &Tensor, dim: isize);
+    fn shuffle(x: &Tensor, dim: isize), python: shuffle(from, x, dim = 0);
 
     /// `count` parts of `x` along `dim`, each equally likely. Without `replacement`, no part is chosen twice.
     ///
@@ -213,7 +217,8 @@ draws! {
     /// assert_eq!(rows.shape(), [2, 2]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn choice(x: &Tensor, dim: isize, count: usize, replacement: bool);
+    fn choice(x: &Tensor, dim: isize, count: usize, replacement: bool),
+        python: choice(from, x, count, dim = 0, replacement = true);
 }
 
 fn bernoulli(from: Source, p: impl Operand, shape: &[usize]) -> Result<Tensor> {

@@ -20,7 +20,7 @@ use crate::{DType, Result, Tensor};
 
 /// What the numbers of a draw are made from.
 #[derive(Clone)]
-pub(super) enum Source {
+pub(crate) enum Source {
     /// The same numbers every time.
     Key(Key),
     /// Other numbers every time: those of the next key.

@@ -69,7 +69,8 @@ use std::cell::Cell;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
-use self::draw::{Draw, Kind, Source};
+pub(crate) use self::draw::Source;
+use self::draw::{Draw, Kind};
 use crate::error::bail;
 use crate::interp::level::active_capture;
 use crate::interp::{capture, watch};
@@ -97,6 +98,22 @@ impl Key {
     /// The key of a seed.
     pub const fn new(seed: u64) -> Key {
         Key { key: seed, stream: 0 }
+    }
+
+    /// The bits that the key consists of.
+    ///
+    /// ```
+    /// use pullback::random::Key;
+    /// let key = Key::new(7).fold_in(1);
+    /// assert_eq!(Key::from_bits(key.to_bits()), key);
+    /// ```
+    pub const fn to_bits(self) -> [u64; 2] {
+        [self.key, self.stream]
+    }
+
+    /// The key with these bits.
+    pub const fn from_bits([key, stream]: [u64; 2]) -> Key {
+        Key { key, stream }
     }
 
     /// The key number `number` of those that derive from this one.
@@ -204,8 +221,22 @@ impl From<Key> for Generator {
 
 /// Writes each kind of draw as a method of [`Key`], and as one of [`Generator`] that draws from the next key. The
 /// numbers come from the function of the same name below.
+///
+/// A row may say how Python calls it, if not by its own name and parameters: see `ops!`.
 macro_rules! draws {
-    ($($(#[doc = $doc:literal])* fn $name:ident($($arg:ident: $ty:ty),*);)*) => {
+    ($($(#[doc = $doc:literal])* fn $name:ident($($arg:ident: $ty:ty),*) $(, python: $form:ident ($($parts:tt)*))?;)*) => {
+        #[cfg(feature = "dynamic")]
+        pub(super) static DRAWS: &[$crate::testing::table::OpInfo] = &[$($crate::testing::table::OpInfo {
+            name: stringify!($name),
+            doc: concat!($($doc, "\n"),*),
+            signature: stringify!($($arg: $ty),*),
+            samples: Vec::new,
+            errors: Vec::new,
+            kinks: Vec::new,
+            module: module_path!(),
+            forms: ::pullback_macros::operation_forms! { free $name(from: Source, $($arg: $ty),*) -> Result<Tensor>
+                [$($form($($parts)*))?] },
+        }),*];
         impl $crate::random::Key { $(
             $(#[doc = $doc])*
             pub fn $name(self, $($arg: $ty),*) -> Result<Tensor> {
@@ -224,6 +255,32 @@ macro_rules! draws {
     };
 }
 use draws;
+
+/// What random numbers are drawn from, where that is known at run time only.
+#[cfg(feature = "dynamic")]
+#[derive(Clone, Debug)]
+pub enum AnySource {
+    /// The same numbers every time.
+    Key(Key),
+    /// The next numbers.
+    Generator(Arc<Generator>),
+}
+
+#[cfg(feature = "dynamic")]
+impl From<AnySource> for Source {
+    fn from(source: AnySource) -> Source {
+        match source {
+            AnySource::Key(key) => Source::Key(key),
+            AnySource::Generator(generator) => generator.source(),
+        }
+    }
+}
+
+/// The rows of all kinds of draws, with the forms by which they are called.
+#[cfg(feature = "dynamic")]
+pub fn operations() -> impl Iterator<Item = &'static crate::testing::table::OpInfo> {
+    [DRAWS, continuous::DRAWS, discrete::DRAWS].into_iter().flatten()
+}
 
 draws! {
     /// Numbers uniform in [0, 1): multiples of 2⁻¹¹ for `f16`, of 2⁻⁸ for `bf16`, of 2⁻²⁴ for `f32`, of
@@ -280,7 +337,8 @@ draws! {
     /// assert!(dice.iter().all(|x| (1..7).contains(x)));
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn randint(low: i64, high: i64, shape: &[usize], dtype: DType);
+    fn randint(low: i64, high: i64, shape: &[usize], dtype: DType),
+        python: randint(from, low, high, shape = [], dtype = I64);
 
     /// The numbers `0..n` in random order, as `i64`; every order is equally likely.
     ///
@@ -319,7 +377,7 @@ draws! {
     ///
     /// # Source
     /// Srivastava et al., "Dropout: a simple way to prevent neural networks from overfitting", 2014.
-    fn dropout(x: &Tensor, p: f64);
+    fn dropout(x: &Tensor, p: f64), python: dropout(from, x, p = 0.5);
 
     /// [`dropout`](crate::random::Key::dropout) of whole channels of sequences: each sequence `[length]` of `x` is set to zero with probability `p`, the
     /// others are divided by `1 - p`.
@@ -346,7 +404,7 @@ draws! {
     ///
     /// # Source
     /// Tompson et al., "Efficient object localization using convolutional networks", 2015.
-    fn dropout1d(x: &Tensor, p: f64);
+    fn dropout1d(x: &Tensor, p: f64), python: dropout1d(from, x, p = 0.5);
 
     /// [`dropout1d`](crate::random::Key::dropout1d) of whole channels of images `[height, width]`.
     ///
@@ -360,7 +418,7 @@ draws! {
     /// assert!(y.chunks(2).all(|y| y == [0.0, 0.0] || y == [2.0, 2.0]));
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn dropout2d(x: &Tensor, p: f64);
+    fn dropout2d(x: &Tensor, p: f64), python: dropout2d(from, x, p = 0.5);
 
     /// [`dropout1d`](crate::random::Key::dropout1d) of whole channels of volumes `[depth, height, width]`.
     ///
@@ -374,7 +432,7 @@ draws! {
     /// assert!(y.chunks(2).all(|y| y == [0.0, 0.0] || y == [2.0, 2.0]));
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn dropout3d(x: &Tensor, p: f64);
+    fn dropout3d(x: &Tensor, p: f64), python: dropout3d(from, x, p = 0.5);
 
     /// Dropout that keeps mean 0 and variance 1, for networks with [`selu`](Tensor::selu): each element is replaced, with probability
     /// `p`, by the value of `selu` at minus infinity, and all are scaled and shifted.
@@ -399,7 +457,7 @@ draws! {
     ///
     /// # Source
     /// Klambauer et al., "Self-normalizing neural networks", 2017.
-    fn alpha_dropout(x: &Tensor, p: f64);
+    fn alpha_dropout(x: &Tensor, p: f64), python: alpha_dropout(from, x, p = 0.5);
 }
 
 fn draw(op: &'static str, kind: Kind, shape: &[usize], source: Source) -> Result<Tensor> {

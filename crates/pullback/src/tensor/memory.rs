@@ -71,17 +71,23 @@ impl Tensor {
     ///
     /// See [`Memory`] for an example.
     pub fn memory(&self) -> Result<Memory> {
+        self.memory_for("memory")
+    }
+
+    /// [`memory`](Tensor::memory) for an operation that messages name.
+    #[doc(hidden)]
+    pub fn memory_for(&self, op: &str) -> Result<Memory> {
         let mut t = self;
         loop {
             let tracer = match t.repr() {
                 Repr::Array(array) => return Ok(Memory(array.clone())),
                 Repr::Tracer(tracer) => tracer,
             };
-            check_data_access(tracer, "memory")?;
+            check_data_access(tracer, op)?;
             match tracer.primal() {
                 Some(primal) if is_constant(tracer) => t = primal,
                 _ => {
-                    bail!(ConcreteValueNeeded, "memory: expected a value that nothing differentiates, got {} of `{}`: what \
+                    bail!(ConcreteValueNeeded, "{op}: expected a value that nothing differentiates, got {} of `{}`: what \
                     other code computes from it would have no derivative", self.ty(), tracer.level.transform();
                     help = "call `detach` first if it shall be a constant, or compute in the `forward` of a `Function`")
                 }

@@ -5,6 +5,7 @@ use smallvec::SmallVec;
 use super::{AnyOperand, Arguments, Kind, Literal, Parameter, unexpected};
 use crate::error::bail;
 use crate::nn::PerDim;
+use crate::random::{AnySource, Source};
 use crate::{DType, IndexItem, Result, Scalar, Tensor};
 
 /// An argument.
@@ -35,6 +36,8 @@ pub enum Value {
     Text(String),
     /// An element type.
     DType(DType),
+    /// What random numbers are drawn from.
+    Source(AnySource),
     /// Which of the names of the [`Kind`].
     Choice(usize),
 }
@@ -50,7 +53,7 @@ pub trait Argument: Sized {
 }
 
 /// A type of parameters that is made of one value.
-pub(in crate::ops) trait FromValue: Sized {
+pub(crate) trait FromValue: Sized {
     const KIND: Kind;
     /// Whether [`Value::None`] is one of its values.
     const OR_NONE: bool = false;
@@ -199,6 +202,16 @@ impl FromValue for PerDim {
     const KIND: Kind = Kind::Ints;
     fn from_value(value: Value, operation: &'static str, name: &'static str) -> Result<PerDim> {
         Ok(SmallVec::<[usize; 4]>::from_value(value, operation, name)?[..].into())
+    }
+}
+
+impl FromValue for Source {
+    const KIND: Kind = Kind::Source;
+    fn from_value(value: Value, operation: &'static str, name: &'static str) -> Result<Source> {
+        match value {
+            Value::Source(source) => Ok(source.into()),
+            other => unexpected(operation, name, &other),
+        }
     }
 }
 

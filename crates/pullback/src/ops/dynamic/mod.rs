@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use crate::error::bail;
 use crate::{DType, Result, Scalar, Tensor};
 
-pub(in crate::ops) mod argument;
+pub(crate) mod argument;
 mod choice;
 mod options;
 
@@ -25,6 +25,8 @@ pub struct Form {
     pub is_function: bool,
     /// Whether it is called as a method of its first argument.
     pub is_method: bool,
+    /// Whether the parameters are in the order that they have in Rust.
+    pub keeps_order: bool,
     /// The parameters in order.
     pub parameters: fn() -> Vec<Parameter>,
     /// What comes back.
@@ -84,6 +86,8 @@ pub enum Kind {
     Text,
     /// [`Value::DType`].
     DType,
+    /// [`Value::Source`].
+    Source,
     /// [`Value::Choice`] of these names.
     Choice(&'static [&'static str]),
     /// [`Value::Choice`] of these names, or [`Value::Ints`].
@@ -187,7 +191,7 @@ impl From<Vec<Tensor>> for Outcome {
 }
 
 /// The tensor or number that an `impl Operand` is given.
-pub(in crate::ops) enum AnyOperand {
+pub(crate) enum AnyOperand {
     Tensor(Tensor),
     Number(Scalar),
 }

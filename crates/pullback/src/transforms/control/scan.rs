@@ -196,7 +196,7 @@ fn length<X: Tree>(xs: &X, given: Option<usize>) -> Result<usize> {
     }
     let Some(n) = given.or(sizes.first().copied()) else {
         bail!(Arity, "expected at least one tensor to take slices of, got none"; help = "give the number of steps with \
-            `Scan::new().length`");
+            `length`");
     };
     if sizes.iter().all(|&size| size == n) {
         return Ok(n);

@@ -32,7 +32,7 @@ pub(super) fn solve(a: &Tensor, b: &Tensor, failure: Failure) -> Result<Tensor> 
             bail!(Value, "expected a linear system with one solution, got a matrix of size {n} that is singular to \
                 working precision{which} (nothing is left to divide by in step {row})"; help = "there is \
                 no solution to differentiate or to step to (start Newton's method elsewhere); \
-                `LinearSolver::nan_on_failure` gives NaN instead of an error");
+                `nan_on_failure` gives NaN instead of an error");
         }
         solutions.extend(factors.solve(b));
     }

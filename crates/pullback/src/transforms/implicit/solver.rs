@@ -182,7 +182,7 @@ impl LinearSolver {
             (Err(_), Failure::Nan) => vec![f64::NAN; flat.n],
             (Err(why), Failure::Error) => {
                 bail!(Value, "expected a linear system that can be solved, got {why}"; help = "a system of some hundred \
-                    unknowns can use `LinearSolver::dense`; `tolerance` and `max_iterations` set when to stop, and \
+                    unknowns can use the solver `dense`; `tolerance` and `max_iterations` set when to stop, and \
                     `nan_on_failure` gives NaN instead of an error")
             }
         };
