@@ -321,11 +321,20 @@ impl Row {
         let (last, namespace) = path.split_last().expect("a path has a part");
         let namespace = namespace.join(".");
         let results = results(self, &form.results)?;
+        let rust = name.unraw().to_string();
+        let call = if rust == *last { call } else { quote!(#call.map_err(|e| e.renamed(#rust, #last))) };
+        // The places of the parameters in Rust, where the tensor itself is the first.
+        let order = bound.iter().map(|b| match b.ty {
+            None => 0,
+            Some(_) => 1 + self.parameters.iter().position(|p| p.0 == b.written.name).unwrap_or(0),
+        });
+        let keeps_order = order.is_sorted();
         Ok(quote!(Form {
             name: #last,
             namespace: #namespace,
             is_function: #is_function,
             is_method: #is_method,
+            keeps_order: #keeps_order,
             parameters: || {
                 let mut all = Vec::new();
                 #(#describe)*

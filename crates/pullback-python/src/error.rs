@@ -32,9 +32,16 @@ pub fn to_py(error: pullback::Error) -> PyErr {
     let raised = new(&error);
     Python::attach(|py| {
         let _ = raised.value(py).setattr(PLACES, places);
+        let _ = raised.value(py).setattr(KIND, format!("{:?}", error.kind()));
     });
     raised
 }
+
+/// Where exceptions of the library keep their kind.
+const KIND: &str = "_kind";
+
+/// The kinds to which the library itself has an answer, such as to call a rule for one lane after the other.
+const ANSWERED: [ErrorKind; 2] = [ErrorKind::ConcreteValueNeeded, ErrorKind::MissingRule];
 
 /// Where exceptions of the library keep the chain of transforms and functions that their message begins with.
 const PLACES: &str = "_places";
@@ -80,7 +87,14 @@ fn new(error: &pullback::Error) -> PyErr {
 
 /// The library's error for an exception that the user's code raised; [`to_py`] gives the exception back.
 pub fn from_py(raised: PyErr) -> pullback::Error {
-    pullback::Error::other(raised)
+    let kind = Python::attach(|py| {
+        let kind: String = raised.value(py).getattr_opt(KIND).ok()??.extract().ok()?;
+        ANSWERED.into_iter().find(|known| format!("{known:?}") == kind)
+    });
+    match kind {
+        Some(kind) => pullback::Error::new(kind, raised.to_string()).with_source(raised),
+        None => pullback::Error::other(raised),
+    }
 }
 
 /// `?` from the library's results to Python's.

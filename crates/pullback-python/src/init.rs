@@ -2,8 +2,7 @@
 
 use pullback::init::{self, Fan, Gain};
 use pullback::random::Generator;
-use pullback::{DType, Tensor};
-use pyo3::exceptions::PyValueError;
+use pullback::{DType, Error, ErrorKind, Tensor};
 use pyo3::prelude::*;
 
 use crate::convert::{Sizes, compute, wrap};
@@ -48,7 +47,7 @@ impl<'py> Target<'py> {
 
 /// Writes each way to make first values twice: for a shape, and in place of the elements of a tensor, as PyTorch has it.
 macro_rules! initializers {
-    ($($(#[doc = $doc:literal])* $name:ident, $in_place:ident($($arg:ident: $ty:ty = $default:expr),*),
+    ($($(#[doc = $doc:literal])* $name:ident, $in_place:ident($($arg:ident: $ty:ty = $default:tt),*),
         |$shape:ident, $dtype:ident, $random:ident| $make:expr;)*) => {
         $(
             $(#[doc = $doc])*
@@ -66,7 +65,6 @@ macro_rules! initializers {
                 generator: Option<&Bound<'py, PyAny>>,
             ) -> PyResult<Bound<'py, PyTensor>> {
                 let target = Target::New(shape.0, dtype.map_or(DType::F32, |d| d.0));
-                $(let $arg = $arg.settle()?;)*
                 target.fill(py, generator, move |$shape, $dtype, $random| $make)
             }
 
@@ -80,7 +78,6 @@ macro_rules! initializers {
                 generator: Option<&Bound<'py, PyAny>>,
             ) -> PyResult<Bound<'py, PyTensor>> {
                 let py = tensor.py();
-                $(let $arg = $arg.settle()?;)*
                 Target::Old(tensor).fill(py, generator, move |$shape, $dtype, $random| $make)
             }
         )*
@@ -95,81 +92,39 @@ macro_rules! initializers {
     };
 }
 
-/// An argument as the library takes it.
-trait Settle {
-    type Settled: Send;
-    fn settle(self) -> PyResult<Self::Settled>;
-}
-
-macro_rules! as_is {
-    ($($t:ty),*) => { $(
-        impl Settle for $t {
-            type Settled = $t;
-            fn settle(self) -> PyResult<$t> {
-                Ok(self)
-            }
-        }
-    )* };
-}
-as_is!(f64, usize);
-
 /// `'fan_in'` or `'fan_out'`.
-#[derive(FromPyObject)]
-struct Mode(String);
-
-impl Settle for Mode {
-    type Settled = Fan;
-    fn settle(self) -> PyResult<Fan> {
-        match self.0.as_str() {
-            "fan_in" => Ok(Fan::In),
-            "fan_out" => Ok(Fan::Out),
-            other => {
-                Err(PyValueError::new_err(format!("init: expected the mode 'fan_in' or 'fan_out', got '{other}'")))
-            }
+fn fan(mode: &str) -> pullback::Result<Fan> {
+    match mode {
+        "fan_in" => Ok(Fan::In),
+        "fan_out" => Ok(Fan::Out),
+        other => {
+            let text = format!("init: expected the mode 'fan_in' or 'fan_out', got '{other}'");
+            Err(Error::new(ErrorKind::Value, text))
         }
     }
 }
 
-/// The name of the function behind a layer.
-#[derive(FromPyObject)]
-struct Nonlinearity(String);
-
-impl Settle for Nonlinearity {
-    type Settled = Nonlinearity;
-    fn settle(self) -> PyResult<Nonlinearity> {
-        self.gain(0.0).map(|_| self)
-    }
-}
-
-impl Nonlinearity {
-    fn gain(&self, slope: f64) -> PyResult<Gain> {
-        match self.0.as_str() {
-            "linear" | "sigmoid" | "conv1d" | "conv2d" | "conv3d" | "conv_transpose1d" | "conv_transpose2d"
-            | "conv_transpose3d" => Ok(Gain::Linear),
-            "tanh" => Ok(Gain::Tanh),
-            "relu" => Ok(Gain::Relu),
-            "leaky_relu" => Ok(Gain::LeakyRelu(slope)),
-            "selu" => Ok(Gain::Selu),
-            other => Err(PyValueError::new_err(format!(
-                "init: expected the nonlinearity 'linear', 'sigmoid', 'tanh', 'relu', 'leaky_relu', 'selu' or a convolution, got \
-                 '{other}'"
-            ))),
+/// The function behind a layer by its name, and the slope of `leaky_relu`.
+fn gain_of(nonlinearity: &str, slope: f64) -> pullback::Result<Gain> {
+    match nonlinearity {
+        "linear" | "sigmoid" | "conv1d" | "conv2d" | "conv3d" | "conv_transpose1d" | "conv_transpose2d"
+        | "conv_transpose3d" => Ok(Gain::Linear),
+        "tanh" => Ok(Gain::Tanh),
+        "relu" => Ok(Gain::Relu),
+        "leaky_relu" => Ok(Gain::LeakyRelu(slope)),
+        "selu" => Ok(Gain::Selu),
+        other => {
+            let text = format!(
+                "init: expected the nonlinearity 'linear', 'sigmoid', 'tanh', 'relu', 'leaky_relu', 'selu' or a \
+                 convolution, got '{other}'"
+            );
+            Err(Error::new(ErrorKind::Value, text))
         }
     }
-
-    /// The gain of a name that has been checked.
-    fn known(&self, slope: f64) -> Gain {
-        self.gain(slope).unwrap_or(Gain::Linear)
-    }
 }
 
-fn leaky_relu() -> Nonlinearity {
-    Nonlinearity("leaky_relu".into())
-}
-
-fn fan_in() -> Mode {
-    Mode("fan_in".into())
-}
+/// Where PyTorch cuts off a normal distribution.
+const LOW: f64 = -2.0;
 
 initializers! {
     /// Numbers uniform in [`a`, `b`).
@@ -187,10 +142,10 @@ initializers! {
     normal, normal_(mean: f64 = 0.0, std: f64 = 1.0),
         |shape, dtype, random| init::normal(shape, mean, std, dtype, random);
 
-    /// Numbers of a normal distribution, of which only those in [`a`, `b`] are taken.
+    /// Numbers of a normal distribution, of which only those in [`a`, `b`] are taken, from -2 to 2 unless given.
     ///
     /// Raises ValueError if the distribution does not reach the interval.
-    trunc_normal, trunc_normal_(mean: f64 = 0.0, std: f64 = 1.0, a: f64 = -2.0, b: f64 = 2.0),
+    trunc_normal, trunc_normal_(mean: f64 = 0.0, std: f64 = 1.0, a: f64 = LOW, b: f64 = 2.0),
         |shape, dtype, random| init::trunc_normal(shape, mean, std, a, b, dtype, random);
 
     /// Numbers uniform around 0, so that activations and gradients keep their size: Glorot and Bengio, 2010.
@@ -212,12 +167,12 @@ initializers! {
     /// a: the slope of the `leaky_relu` behind the layer.
     /// mode: `'fan_in'` keeps the size of activations, `'fan_out'` that of gradients.
     /// nonlinearity: the function behind the layer, as for `calculate_gain`.
-    kaiming_uniform, kaiming_uniform_(a: f64 = 0.0, mode: Mode = fan_in(), nonlinearity: Nonlinearity = leaky_relu()),
-        |shape, dtype, random| init::kaiming_uniform(shape, dtype, mode, nonlinearity.known(a), random);
+    kaiming_uniform, kaiming_uniform_(a: f64 = 0.0, mode: &str = "fan_in", nonlinearity: &str = "leaky_relu"),
+        |shape, dtype, random| init::kaiming_uniform(shape, dtype, fan(mode)?, gain_of(nonlinearity, a)?, random);
 
     /// Numbers of a normal distribution, for layers before a `relu` or another function: He et al., 2015. See `kaiming_uniform`.
-    kaiming_normal, kaiming_normal_(a: f64 = 0.0, mode: Mode = fan_in(), nonlinearity: Nonlinearity = leaky_relu()),
-        |shape, dtype, random| init::kaiming_normal(shape, dtype, mode, nonlinearity.known(a), random);
+    kaiming_normal, kaiming_normal_(a: f64 = 0.0, mode: &str = "fan_in", nonlinearity: &str = "leaky_relu"),
+        |shape, dtype, random| init::kaiming_normal(shape, dtype, fan(mode)?, gain_of(nonlinearity, a)?, random);
 
     /// A matrix whose rows or columns, whichever are fewer, are perpendicular and of length `gain`: Saxe et al., 2013. Further
     /// dimensions count as one with the second.
@@ -251,8 +206,8 @@ initializers! {
 /// 1.6666666666666667
 #[pyfunction]
 #[pyo3(signature = (nonlinearity, param=None))]
-fn calculate_gain(nonlinearity: Nonlinearity, param: Option<f64>) -> PyResult<f64> {
-    Ok(init::calculate_gain(nonlinearity.gain(param.unwrap_or(0.01))?))
+fn calculate_gain(nonlinearity: &str, param: Option<f64>) -> PyResult<f64> {
+    Ok(init::calculate_gain(gain_of(nonlinearity, param.unwrap_or(0.01)).or_raise()?))
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -664,6 +664,23 @@ def test_no_grad_inside_is_constant_for_both_modes():
     assert grad_of(nested)(const(2.0)).item() == pytest.approx(12.0)
 
 
+def test_what_a_function_sets_ends_with_it():
+    def f(x):
+        y = x * x
+        pb.set_grad_enabled(False)
+        assert not pb.is_grad_enabled()
+        return y
+
+    assert grad_of(f)(const(3.0)).item() == 6.0
+    assert pb.is_grad_enabled()
+    pb.set_grad_enabled(False)
+    try:
+        grad_of(lambda x: pb.set_grad_enabled(True) and x * x)(const(3.0))
+        assert not pb.is_grad_enabled()
+    finally:
+        pb.set_grad_enabled(True)
+
+
 def test_leaves_are_constants_inside_and_derivatives_lead_back_to_them():
     w = leaf(3.0)
     slope = grad_of(lambda x: x * x * w)(const(2.0))

@@ -53,7 +53,9 @@ DOCSTRINGS = docstrings()
 @pytest.mark.parametrize("name", [name for name, text in DOCSTRINGS.items() if ">>>" in text])
 def test_examples_of_docstrings_run(name):
     module = importlib.import_module(next(m.__name__ for m in reversed(list(modules())) if name.startswith(m.__name__)))
-    test = doctest.DocTestParser().get_doctest(DOCSTRINGS[name], dict(vars(module)), name, None, 0)
+    # The package itself has names such as `float`.
+    names = {"pullback": pullback, **(vars(module) if module is not pullback else {})}
+    test = doctest.DocTestParser().get_doctest(DOCSTRINGS[name], names, name, None, 0)
     report = []
     doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL).run(test, out=report.append)
     assert not report, "".join(report)

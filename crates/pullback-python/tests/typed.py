@@ -5,6 +5,7 @@ from typing import NamedTuple
 import pullback as pb
 from pullback import Tensor, autograd
 from pullback.autograd import forward_ad
+from pullback.autograd.function import FunctionCtx
 from pullback.func import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, vjp, vmap
 
 
@@ -19,12 +20,12 @@ def loss(line: Line, x: Tensor, y: Tensor) -> Tensor:
 
 class Square(autograd.Function):
     @staticmethod
-    def forward(ctx, x: Tensor) -> Tensor:  # type: ignore[no-untyped-def, override]
+    def forward(ctx: FunctionCtx, x: Tensor) -> Tensor:
         ctx.save_for_backward(x)
         return x * x
 
     @staticmethod
-    def backward(ctx, g: Tensor) -> Tensor:  # type: ignore[no-untyped-def, override]
+    def backward(ctx: FunctionCtx, g: Tensor) -> Tensor:
         (x,) = ctx.saved_tensors
         result: Tensor = g * 2 * x
         return result

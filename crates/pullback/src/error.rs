@@ -122,6 +122,18 @@ impl Error {
         Error(Box::new(Inner { kind, context: Vec::new(), message: message.into(), help: None, source: None }))
     }
 
+    /// The error of an operation that the caller knows by another name.
+    #[cfg(feature = "dynamic")]
+    #[cold]
+    pub(crate) fn renamed(mut self, from: &str, to: &str) -> Error {
+        if let Some(rest) = self.0.message.strip_prefix(from)
+            && rest.starts_with(':')
+        {
+            self.0.message = format!("{to}{rest}");
+        }
+        self
+    }
+
     /// Wraps an error of the user's own, unchanged: its text is the message, and [`source`](StdError::source) and
     /// [`downcast_ref`](Error::downcast_ref) give it back.
     ///

@@ -158,8 +158,8 @@ type Checker = fn(&Check, Function) -> pullback::Result<Report>;
 
 /// Checks the gradients of a function at a point against central differences. True, or an error that shows both Jacobians.
 ///
-/// The tensors among the inputs that require gradients are varied, or all of them in double precision if none does. The
-/// function is called under `vjp` and `jvp`, with nothing recorded by its own arguments.
+/// The tensors among the inputs that require gradients are varied, or all floating ones if none does. The function is called
+/// by `vjp` and `jvp`: what it does with its arguments is what a transform allows.
 ///
 /// Args:
 ///     func: a function of tensors, which returns a tensor or a tuple of them.

@@ -17,6 +17,7 @@ mod tensor;
 mod walk;
 
 pub use bond::Bond;
+pub use mode::Block;
 
 /// The tensors of an argument that is one tensor or a sequence of them.
 fn tensors(place: &str, name: &str, given: &Bound<'_, PyAny>) -> PyResult<Vec<Tensor>> {

@@ -1,6 +1,6 @@
 //! Scopes of this thread: what is recorded, and anomaly mode.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -53,6 +53,8 @@ struct Open {
 
 thread_local! {
     static OPEN: RefCell<Vec<Open>> = const { RefCell::new(Vec::new()) };
+    /// How many of them began outside of the innermost [`Block`].
+    static FLOOR: Cell<usize> = const { Cell::new(0) };
 }
 
 fn begin(says: Says, is_set: bool) -> u64 {
@@ -61,7 +63,8 @@ fn begin(says: Says, is_set: bool) -> u64 {
     OPEN.with_borrow_mut(|open| {
         let guard = ManuallyDrop::new(says.guard());
         // What is set twice in one block is set by the second.
-        if is_set && open.last().is_some_and(|last| last.is_set && last.says.is_about_what(says)) {
+        let last = open.get(FLOOR.get()..).and_then(<[Open]>::last);
+        if is_set && last.is_some_and(|last| last.is_set && last.says.is_about_what(says)) {
             open.pop().map(|old| ManuallyDrop::into_inner(old.guard));
         }
         open.push(Open { number, says, is_set, guard });
@@ -80,6 +83,27 @@ fn end(number: u64) -> bool {
         open.extract_if(.., gone).for_each(|scope| drop(ManuallyDrop::into_inner(scope.guard)));
         true
     })
+}
+
+/// A block of code: what is set inside of it by calls ends with it.
+pub struct Block {
+    outer: usize,
+}
+
+impl Block {
+    pub fn begin() -> Block {
+        Block { outer: FLOOR.replace(OPEN.with_borrow(Vec::len)) }
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        let own = |open: &Vec<Open>| open.iter().skip(FLOOR.get()).find(|scope| scope.is_set).map(|scope| scope.number);
+        while let Some(number) = OPEN.with_borrow(own) {
+            end(number);
+        }
+        FLOOR.set(self.outer);
+    }
 }
 
 /// A scope to enter and leave, again and again and by several threads.

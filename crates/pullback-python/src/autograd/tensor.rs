@@ -8,9 +8,6 @@ use super::{bond, hook, walk};
 use crate::error::OrRaise as _;
 use crate::tensor::PyTensor;
 
-/// A setter that was called by `del`.
-type OrDeleted<T> = Option<T>;
-
 fn require(tensor: &PyTensor, requires_grad: bool) -> PyResult<()> {
     let mut handle = tensor.get();
     if requires_grad {
@@ -97,7 +94,7 @@ impl PyTensor {
     }
 
     #[setter]
-    fn set_grad(&self, py: Python<'_>, grad: OrDeleted<Bound<'_, PyAny>>) -> PyResult<()> {
+    fn set_grad(&self, py: Python<'_>, grad: Option<Bound<'_, PyAny>>) -> PyResult<()> {
         let grad = match grad.filter(|grad| !grad.is_none()) {
             None => None,
             Some(grad) => match grad.cast::<PyTensor>() {

@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyInt, PyTuple};
 
 use super::inside::Inside;
+use crate::autograd::Block;
 use crate::error::from_py;
 use crate::tensor::PyTensor;
 use crate::tree::{Build as _, Kind, PyTree, Shaped, Structure, flatten, flatten_into, is_array, is_inexact, short};
@@ -138,6 +139,8 @@ impl<'py> Call<'_, 'py> {
 
     /// Calls the function with other values for the arguments that are in the tree.
     pub fn run(&self, selected: &PyTree) -> Result<Bound<'py, PyAny>> {
+        // What the function sets by `set_grad_enabled(..)` is not for its caller.
+        let _block = Block::begin();
         let _inside = Inside::enter();
         self.replaced(selected).and_then(|args| self.function.call(args, self.kwargs)).map_err(from_py)
     }

@@ -1,6 +1,6 @@
 //! One call of a Python function, as the library's `Function`.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pullback::function::{WrittenAs, backward_from_jvp, jvp_from_backward, rules};
 use pullback::{Context, Cotangent, Error, ErrorKind, Function, Result, Static, Tensor, TensorType, VmapInfo};
@@ -12,7 +12,7 @@ use pyo3::types::{PyDict, PyTuple, PyType};
 use super::class::{self, Facts, Lanes};
 use super::context::{FunctionCtx, Notes, PyVmapInfo, Saved, ToSave};
 use super::outputs::{Objects, Outputs, build_all, build_hollow};
-use super::returned::{self, Part, all_entries, in_dtype, name_of_leaf, wrong};
+use super::returned::{self, Parts, all_entries, in_dtype, name_of_leaf, wrong};
 use super::severed::Severed;
 use crate::convert::wrap;
 use crate::error::from_py;
@@ -30,7 +30,8 @@ struct Data {
     args: Vec<Structure>,
     /// For each argument, whether any level differentiates it.
     needs: Arc<[bool]>,
-    run: Mutex<Option<Arc<Run>>>,
+    /// What was found in each run, by the address of its first output. There are several where a graph is run again.
+    runs: Mutex<Vec<(usize, Arc<Run>)>>,
 }
 
 /// What is known once `forward`, or the batching rule, has run.
@@ -63,6 +64,8 @@ enum Place {
 
 /// What the rules of a call read besides tensors.
 pub struct State {
+    /// For each argument, whether it is differentiated at this level.
+    needs: Arc<[bool]>,
     /// For each of the two sets, whether there is a tensor or None.
     sets: [Option<Box<[bool]>>; 2],
     zeros_stay_none: bool,
@@ -91,12 +94,27 @@ impl Call {
             needs.push(tensors[first..].iter().any(Tensor::is_differentiated));
         }
         let class = cls.clone().unbind();
-        let data = Data { class, facts, args: structures, needs: needs.into(), run: Mutex::new(None) };
+        let data = Data { class, facts, args: structures, needs: needs.into(), runs: Mutex::default() };
         Ok((Call(Arc::new(data)), tensors))
     }
 
+    fn runs(&self) -> MutexGuard<'_, Vec<(usize, Arc<Run>)>> {
+        self.0.runs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn run_if_any(&self) -> Option<Arc<Run>> {
-        self.0.run.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.runs().last().map(|(_, run)| run.clone())
+    }
+
+    /// What the run found that had these outputs.
+    fn run_of(&self, outputs: &[Tensor]) -> Arc<Run> {
+        let runs = self.runs();
+        let own = match outputs.first().filter(|_| runs.len() > 1).map(Tensor::concrete_address) {
+            Some(address) => runs.iter().find(|(of, _)| *of == address),
+            None => None,
+        };
+        // Lanes may lie elsewhere than where they were; of those, nothing was kept that depends on their numbers.
+        own.or(runs.last()).map(|(_, run)| run.clone()).expect("a call is set up after it has run")
     }
 
     /// What the newest run found.
@@ -104,14 +122,20 @@ impl Call {
         self.run_if_any().expect("a call that succeeded has run `forward` or `vmap`")
     }
 
-    fn set_run(&self, run: Run) {
-        // What was there is dropped outside of the lock.
-        let _old = self.0.run.lock().unwrap_or_else(PoisonError::into_inner).replace(Arc::new(run));
+    fn set_run(&self, outputs: &[Tensor], run: Run) {
+        let entry = (outputs.first().map_or(0, Tensor::concrete_address), Arc::new(run));
+        let mut runs = self.runs();
+        // Who held the outputs of an earlier run with this address has dropped them.
+        let old = runs.iter().position(|(of, _)| *of == entry.0).map(|k| runs.remove(k));
+        runs.push(entry);
+        drop(runs);
+        // Outside of the lock: it may hold objects of the user.
+        drop(old);
     }
 
-    fn parts(&self) -> Vec<Part<'_>> {
-        let part = |(k, structure)| Part { structure, name: self.0.facts.argument(k) };
-        self.0.args.iter().enumerate().map(part).collect()
+    /// How messages name an argument tensor.
+    fn name_of_input(&self, leaf: usize) -> String {
+        name_of_leaf(&Parts { structures: &self.0.args, name: &|k| self.0.facts.argument(k) }, leaf)
     }
 
     /// The arguments, with these objects for their tensors.
@@ -215,7 +239,7 @@ impl Call {
             }
             false => None,
         };
-        self.set_run(Run { outputs, dirty, kept });
+        self.set_run(&outs, Run { outputs, dirty, kept });
         Ok(outs)
     }
 
@@ -293,7 +317,7 @@ impl Call {
                 PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 1).map_err(from_py)?;
                 continue;
             };
-            let name = || name_of_leaf(&self.parts(), leaf);
+            let name = || self.name_of_input(leaf);
             let Some(position) = self.position(leaf) else {
                 let text =
                     format!("expected arguments in `ctx.mark_dirty`, got {}, which is inside of a container", name());
@@ -309,7 +333,7 @@ impl Call {
         if let Some(leaf) = (0..changed.len()).find(|leaf| changed[*leaf] && !known.contains(leaf)) {
             let text = format!(
                 "expected {} as it came, but it was changed in place without `ctx.mark_dirty`",
-                name_of_leaf(&self.parts(), leaf)
+                self.name_of_input(leaf)
             );
             return Err(wrong(ErrorKind::Rule, text, "compute on a copy (`x.clone()`), or mark it and return it"));
         }
@@ -324,9 +348,16 @@ impl Call {
         inputs: &[Tensor],
         outputs: &[Tensor],
     ) -> Result<SavedTree> {
-        let (facts, run) = (&self.0.facts, self.run());
+        let (facts, run) = (&self.0.facts, self.run_of(outputs));
         if let Some(kept) = &run.kept {
             return self.set_up_again(py, ctx, kept, run.outputs.leaves, inputs, outputs);
+        }
+        if facts.combined {
+            let text = "expected a method `setup_context`, which says what to keep of each lane, where a function with a rule \
+                        `vmap` is differentiated inside of the lanes; got a `forward` that takes `ctx`, which has not run";
+            let help = "let `forward` take its arguments only, and do in `setup_context(ctx, inputs, output)` what is done with \
+                        `ctx`";
+            return Err(wrong(ErrorKind::MissingRule, text.into(), help));
         }
         let mut objects = wrapped(py, inputs)?;
         let results = wrapped(py, outputs)?;
@@ -338,7 +369,7 @@ impl Call {
             leaf += structure.leaves();
         }
         let needs = self.needs_of_arguments(ctx.needs_input_grad());
-        let python = Bound::new(py, FunctionCtx::saving(facts.name.clone(), needs)).map_err(from_py)?;
+        let python = Bound::new(py, FunctionCtx::saving(facts.name.clone(), needs.clone())).map_err(from_py)?;
         let arguments = PyTuple::new(py, self.arguments(py, &objects)?).map_err(from_py)?;
         let output = run.outputs.build(py, &mut results.iter().cloned()).map_err(from_py)?;
         let setup = facts.setup_context().bind(py);
@@ -357,6 +388,7 @@ impl Call {
         Ok((
             tensors,
             Static(Arc::new(State {
+                needs,
                 sets,
                 zeros_stay_none: notes.zeros_stay_none,
                 non_differentiable: marks,
@@ -375,6 +407,7 @@ impl Call {
         inputs: &[Tensor],
         outputs: &[Tensor],
     ) -> Result<SavedTree> {
+        let needs = self.needs_of_arguments(ctx.needs_input_grad());
         let hidden = &outputs[visible..];
         let severed: Vec<Tensor> = if !hidden.is_empty() && inputs.iter().any(Tensor::is_differentiated) {
             Severed(self.0.facts.name.clone()).apply(&(inputs.to_vec(), hidden.to_vec()))?
@@ -398,6 +431,7 @@ impl Call {
         Ok((
             tensors,
             Static(Arc::new(State {
+                needs,
                 sets,
                 zeros_stay_none: kept.zeros_stay_none,
                 non_differentiable: marks,
@@ -410,7 +444,6 @@ impl Call {
     fn context<'py>(
         &self,
         py: Python<'py>,
-        ctx: &Context<Self>,
         (tensors, Static(state)): &SavedTree,
         (method, set): (&'static str, usize),
     ) -> Result<Bound<'py, FunctionCtx>> {
@@ -418,11 +451,11 @@ impl Call {
         let first = if set == 0 { 0 } else { count(&state.sets[0]) };
         let mut own = tensors[first..].iter();
         let tensors = match &state.sets[set] {
-            Some(pattern) => pattern.iter().map(|present| own.next().filter(|_| *present).cloned()).collect(),
+            Some(pattern) => pattern.iter().map(|present| if *present { own.next().cloned() } else { None }).collect(),
             None => Vec::new(),
         };
         let only_for_other = state.sets[set].is_none() && state.sets[1 - set].is_some();
-        let needs = self.needs_of_arguments(ctx.needs_input_grad());
+        let needs = state.needs.clone();
         let attributes = state.attributes.as_ref().map(|attributes| attributes.clone_ref(py));
         let saved = Saved { tensors, only_for_other };
         Bound::new(py, FunctionCtx::of_rule(self.0.facts.name.clone(), needs, (method, saved), attributes))
@@ -438,7 +471,7 @@ impl Call {
         grads: &[Cotangent],
     ) -> Result<Vec<Cotangent>> {
         let run = self.run();
-        let mut args = vec![self.context(py, ctx, saved, BACKWARD)?.into_any()];
+        let mut args = vec![self.context(py, saved, BACKWARD)?.into_any()];
         let mut grads = grads.iter();
         let mut next = || {
             let grad = grads.next().filter(|grad| !(saved.1.0.zeros_stay_none && grad.is_zero()));
@@ -448,15 +481,17 @@ impl Call {
             args.push(build_hollow(py, slot, &mut next).map_err(from_py)?);
         }
         let returned = self.call(rule, "backward", args)?;
-        let parts = self.parts();
         let (needs, types) = (ctx.needs_input_grad(), ctx.input_types());
-        self.refuse_missing(&parts, needs, &returned)?;
+        self.refuse_missing(needs, &returned)?;
+        let parts = Parts { structures: &self.0.args, name: &|k| self.0.facts.argument(k) };
         let found = all_entries("gradient", "argument", &parts, &returned, true)?;
         let fit = |(k, grad): (usize, Option<Tensor>)| match grad {
-            // Integers take none, which the library says.
-            Some(grad) if needs[k] || !types[k].dtype.is_differentiable() => {
-                Ok(in_dtype("gradient", &name_of_leaf(&parts, k), grad, &types[k])?.into())
+            Some(grad) if !types[k].dtype.is_differentiable() => {
+                let (name, ty, got) = (self.name_of_input(k), &types[k], grad.ty());
+                let text = format!("expected None as the gradient of {name}, which is {ty} and takes none, got {got}");
+                Err(wrong(ErrorKind::Rule, text, ""))
             }
+            Some(grad) if needs[k] => Ok(in_dtype("gradient", &|| self.name_of_input(k), grad, &types[k])?.into()),
             _ => Ok(Cotangent::zero()),
         };
         found.into_iter().enumerate().map(fit).collect()
@@ -464,14 +499,14 @@ impl Call {
 
     /// An error for a container with tensors that need gradients for which there is only one None: it may be meant for what is
     /// no tensor.
-    fn refuse_missing(&self, parts: &[Part<'_>], needs: &[bool], returned: &Bound<'_, PyAny>) -> Result<()> {
+    fn refuse_missing(&self, needs: &[bool], returned: &Bound<'_, PyAny>) -> Result<()> {
         let Ok(returned) = returned.cast::<PyTuple>() else { return Ok(()) };
         let mut leaf = 0;
-        for (part, value) in parts.iter().zip(returned.iter()) {
-            let own = leaf..leaf + part.structure.leaves();
+        for (k, (structure, value)) in self.0.args.iter().zip(returned.iter()).enumerate() {
+            let own = leaf..leaf + structure.leaves();
             leaf = own.end;
-            if matches!(part.structure, Structure::Node(_)) && value.is_none() && needs[own].contains(&true) {
-                let (name, structure) = (&part.name, part.structure.describe());
+            if matches!(structure, Structure::Node(_)) && value.is_none() && needs[own].contains(&true) {
+                let (name, structure) = (self.0.facts.argument(k), structure.describe());
                 let text = format!("expected gradients for {name} in its structure, {structure}, got None");
                 return Err(wrong(ErrorKind::Rule, text, "return a tensor or None in the place of each tensor"));
             }
@@ -489,7 +524,7 @@ impl Call {
     ) -> Result<Vec<Cotangent>> {
         let (run, types) = (self.run(), ctx.input_types());
         let zeros_stay_none = saved.1.0.zeros_stay_none;
-        let mut args = vec![self.context(py, ctx, saved, JVP)?.into_any()];
+        let mut args = vec![self.context(py, saved, JVP)?.into_any()];
         let mut given = tangents.iter().zip(types.iter());
         let mut next = || {
             let tangent = given.next().filter(|(_, ty)| ty.dtype.is_differentiable()).map(|(tangent, _)| tangent);
@@ -499,23 +534,23 @@ impl Call {
             args.push(build_hollow(py, structure, &mut next).map_err(from_py)?);
         }
         let returned = self.call(rule, "jvp", args)?;
-        let part = |(k, structure)| Part { structure, name: format!("output {k}") };
-        let parts: Vec<Part<'_>> = run.outputs.slots.iter().enumerate().map(part).collect();
+        let parts = Parts { structures: &run.outputs.slots, name: &|k| format!("output {k}") };
         let found = all_entries("tangent", "output", &parts, &returned, false)?;
         let (types, visible) = (ctx.output_types(), run.outputs.leaves);
         let mut fitted = Vec::with_capacity(types.len());
         for (k, tangent) in found.into_iter().enumerate() {
-            let (ty, name) = (&types[k], run.outputs.name(k));
+            let (ty, name) = (&types[k], || run.outputs.name(k));
             let constant = !ty.dtype.is_differentiable() || saved.1.0.non_differentiable.contains(&k);
             fitted.push(match tangent {
                 Some(_) if constant => {
+                    let name = name();
                     let text =
                         format!("expected None as the tangent of {name}, which is not differentiable, got a tensor");
                     return Err(wrong(ErrorKind::Rule, text, ""));
                 }
                 Some(tangent) => in_dtype("tangent", &name, tangent, ty)?.into(),
                 None if constant || zeros_stay_none => Cotangent::zero(),
-                None => return Err(missing_tangent(&name, ty)),
+                None => return Err(missing_tangent(&name(), ty)),
             });
         }
         // Those of intermediate values are not known, and where they matter `Severed` refuses.
@@ -554,7 +589,7 @@ impl Call {
         let marks: Vec<Py<PyTensor>> =
             objects.iter().zip(&changed).filter(|(_, changed)| **changed).map(|(t, _)| t.clone().unbind()).collect();
         let dirty = self.dirty(py, &objects, &results, &changed, &marks)?;
-        self.set_run(Run { outputs, dirty, kept: None });
+        self.set_run(&outs, Run { outputs, dirty, kept: None });
         Ok((outs, out_dims))
     }
 }
@@ -592,7 +627,7 @@ impl Function for Call {
     }
 
     fn backward(&self, ctx: &Context<Self>, saved: &SavedTree, grads: Vec<Cotangent>) -> Result<Vec<Cotangent>> {
-        Python::attach(|py| match class::backward(self.0.class.bind(py)).map_err(from_py)? {
+        Python::attach(|py| match self.0.facts.backward(self.0.class.bind(py)).map_err(from_py)? {
             Some(rule) => self.run_backward(py, &rule, ctx, saved, &grads),
             None => backward_from_jvp(self, ctx, saved, grads),
         })
@@ -633,7 +668,7 @@ impl Function for Call {
 
     fn part(&self, of: &str, index: usize) -> String {
         match of {
-            "input" => name_of_leaf(&self.parts(), index),
+            "input" => self.name_of_input(index),
             _ => self.run_if_any().map_or_else(|| format!("{of} {index}"), |run| run.outputs.name(index)),
         }
     }

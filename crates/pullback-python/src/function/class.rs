@@ -27,6 +27,8 @@ pub struct Facts {
     class: usize,
     /// The values of [`COMPARED`].
     compared: [Py<PyAny>; 3],
+    /// Whether `backward` is written by that name.
+    has_backward: bool,
     /// True if `forward` takes the context itself, because there is no `setup_context`.
     pub combined: bool,
     pub backward_once: bool,
@@ -153,6 +155,7 @@ impl Facts {
             backward_once: once(&reverse, &jvp),
             jvp_once: once(&jvp, &reverse),
             signature: Signature::of(&compared[0], combined),
+            has_backward: method(cls, intern!(py, COMPARED[2]))?.is_some(),
             compared: compared.map(Bound::unbind),
         })
     }
@@ -163,6 +166,14 @@ impl Facts {
 
     pub fn setup_context(&self) -> &Py<PyAny> {
         &self.compared[1]
+    }
+
+    /// `backward` by either of its names, of the class that these facts are of.
+    pub fn backward<'py>(&self, cls: &Bound<'py, PyType>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        match self.has_backward {
+            true => Ok(Some(self.compared[2].bind(cls.py()).clone())),
+            false => backward(cls),
+        }
     }
 
     /// `argument 1 (weight)`

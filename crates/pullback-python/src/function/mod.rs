@@ -1,6 +1,7 @@
 //! The class `Function`: operations of users, written as for PyTorch.
 
 mod call;
+mod check;
 mod class;
 mod context;
 mod outputs;
@@ -227,10 +228,12 @@ fn once_differentiable<'py>(fn_: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    let function = PyModule::new(module.py(), "function")?;
+    // Named as users reach it, so that functions say so of themselves.
+    let function = PyModule::new(module.py(), "pullback.autograd.function")?;
     function.add_class::<PyFunction>()?;
     function.add_class::<FunctionCtx>()?;
     function.add_class::<PyVmapInfo>()?;
     function.add_function(wrap_pyfunction!(once_differentiable, &function)?)?;
+    check::register(&function)?;
     module.add("function", function)
 }

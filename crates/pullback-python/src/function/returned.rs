@@ -15,10 +15,10 @@ pub fn wrong(kind: ErrorKind, text: String, help: &str) -> Error {
     if help.is_empty() { e } else { e.with_help(help) }
 }
 
-/// Where a gradient or tangent belongs, and how messages name that.
-pub struct Part<'a> {
-    pub structure: &'a Structure,
-    pub name: String,
+/// The arguments or the outputs of a call: where gradients or tangents belong, and how messages name that.
+pub struct Parts<'a> {
+    pub structures: &'a [Structure],
+    pub name: &'a dyn Fn(usize) -> String,
 }
 
 /// What was found in the place of one tensor.
@@ -32,16 +32,20 @@ fn describe(value: &Bound<'_, PyAny>) -> String {
 }
 
 /// The entries for the tensors of one part, where `None` stands for a zero. `kind` is a gradient or a tangent.
-fn entries(kind: &str, part: &Part<'_>, value: &Bound<'_, PyAny>, out: &mut Vec<Entry>) -> Result<()> {
-    let name = &part.name;
-    match part.structure {
+fn entries(
+    kind: &str,
+    (structure, name): (&Structure, &dyn Fn() -> String),
+    value: &Bound<'_, PyAny>,
+    out: &mut Vec<Entry>,
+) -> Result<()> {
+    match structure {
         Structure::Leaf => {
             if let Ok(tensor) = value.cast::<PyTensor>() {
                 out.push(Some(tensor.get().get()));
             } else if value.is_none() {
                 out.push(None);
             } else {
-                let got = class_name(value);
+                let (name, got) = (name(), class_name(value));
                 let text = format!("expected a tensor or None as the {kind} of {name}, got {got}");
                 return Err(wrong(ErrorKind::Dtype, text, ""));
             }
@@ -49,7 +53,8 @@ fn entries(kind: &str, part: &Part<'_>, value: &Bound<'_, PyAny>, out: &mut Vec<
         }
         Structure::None | Structure::Static(_) if value.is_none() => Ok(()),
         Structure::None | Structure::Static(_) => {
-            let text = format!("expected None as the {kind} of {name}, which is not a tensor, got {}", describe(value));
+            let (name, got) = (name(), describe(value));
+            let text = format!("expected None as the {kind} of {name}, which is not a tensor, got {got}");
             Err(wrong(ErrorKind::Rule, text, ""))
         }
         Structure::Node(node) if value.is_none() && node.leaves == 0 => Ok(()),
@@ -59,7 +64,7 @@ fn entries(kind: &str, part: &Part<'_>, value: &Bound<'_, PyAny>, out: &mut Vec<
             let mut leaves = leaves.into_iter().map(|x| x.into_bound(value.py()));
             let found = walk(expected, &got, &mut leaves, out);
             if value.is_none() || !found {
-                let (expected, got) = (expected.describe(), got.describe_as("value"));
+                let (name, expected, got) = (name(), expected.describe(), got.describe_as("value"));
                 let text = format!("expected the {kind} of {name} in its structure, {expected}, got {got}");
                 let help = "return a tensor or None in the place of each tensor";
                 return Err(wrong(ErrorKind::Rule, text, help));
@@ -103,7 +108,7 @@ fn walk<'py>(
 pub fn all_entries(
     kind: &str,
     of: &str,
-    parts: &[Part<'_>],
+    parts: &Parts<'_>,
     returned: &Bound<'_, PyAny>,
     more_may_be_none: bool,
 ) -> Result<Vec<Entry>> {
@@ -112,24 +117,24 @@ pub fn all_entries(
         Ok(tuple) => tuple.clone(),
         Err(_) => PyTuple::new(py, [returned]).map_err(from_py)?,
     };
-    let (n, got) = (parts.len(), tuple.len());
+    let (n, got) = (parts.structures.len(), tuple.len());
     let extra = || tuple.iter().skip(n).all(|value| value.is_none());
     if got < n || got > n && !(more_may_be_none && extra()) {
-        let names: Vec<&str> = parts.iter().map(|part| part.name.as_str()).collect();
+        let names: Vec<String> = (0..n).map(parts.name).collect();
         let list = if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) };
         let s = if n == 1 { "" } else { "s" };
         let text = format!("expected {n} {kind}{s}, one for each {of}{list}, got {got}");
         return Err(wrong(ErrorKind::Rule, text, &format!("return None for an {of} that has none")));
     }
     let mut out = Vec::new();
-    for (part, value) in parts.iter().zip(tuple.iter()) {
-        entries(kind, part, &value, &mut out)?;
+    for (k, (structure, value)) in parts.structures.iter().zip(tuple.iter()).enumerate() {
+        entries(kind, (structure, &|| (parts.name)(k)), &value, &mut out)?;
     }
     Ok(out)
 }
 
 /// A gradient or tangent in the dtype of what it belongs to: floats of other sizes are converted, as by an assignment.
-pub fn in_dtype(kind: &str, name: &str, value: Tensor, ty: &TensorType) -> Result<Tensor> {
+pub fn in_dtype(kind: &str, name: &dyn Fn() -> String, value: Tensor, ty: &TensorType) -> Result<Tensor> {
     let got = value.dtype();
     if got == ty.dtype || !ty.dtype.is_differentiable() {
         return Ok(value);
@@ -138,7 +143,8 @@ pub fn in_dtype(kind: &str, name: &str, value: Tensor, ty: &TensorType) -> Resul
     if convertible {
         return value.to_dtype(ty.dtype);
     }
-    let text = format!("expected a {kind} of dtype {} for {name} ({ty}), got {}", ty.dtype, value.ty());
+    let (name, dtype) = (name(), ty.dtype);
+    let text = format!("expected a {kind} of dtype {dtype} for {name} ({ty}), got {}", value.ty());
     let help = match got.is_differentiable() {
         true => "the gradient of a real tensor is real: return the real part",
         false => "convert it with `.to(dtype)`",
@@ -233,13 +239,13 @@ fn spread<'py>(
     }
 }
 
-/// How messages name leaf number `leaf` of the arguments.
-pub fn name_of_leaf(parts: &[Part<'_>], leaf: usize) -> String {
+/// How messages name leaf number `leaf` of the arguments or outputs.
+pub fn name_of_leaf(parts: &Parts<'_>, leaf: usize) -> String {
     let mut before = 0;
-    for part in parts {
-        let n = part.structure.leaves();
+    for (k, structure) in parts.structures.iter().enumerate() {
+        let n = structure.leaves();
         if leaf < before + n {
-            return part.name.clone() + &path(part.structure, leaf - before);
+            return (parts.name)(k) + &path(structure, leaf - before);
         }
         before += n;
     }

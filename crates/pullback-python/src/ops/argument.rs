@@ -1,7 +1,7 @@
 //! Python objects as arguments of the kind that a parameter takes.
 
-use pullback::Tensor;
 use pullback::dynamic::{Kind, Parameter, Value};
+use pullback::{DType, Tensor};
 use pyo3::Borrowed;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 use super::{Overload, signature};
 use crate::convert::{self, Operand};
-use crate::dtype::DTypeArg;
+use crate::dtype::{DTypeArg, python_name};
 use crate::random;
 use crate::tensor::PyTensor;
 
@@ -77,7 +77,7 @@ impl Refused {
             Refused::Choice(k, found) => {
                 let p = parameter(k);
                 PyValueError::new_err(format!(
-                    "{name}(): argument '{}' must be {}, got {found:?}",
+                    "{name}(): argument '{}' must be {}, got '{found}'",
                     p.name,
                     signature::in_words(p)
                 ))
@@ -213,10 +213,11 @@ fn choice(object: Borrowed<'_, '_, PyAny>, k: usize, names: &[&str]) -> Option<R
 #[inline]
 pub fn value(parameter: &Parameter, object: Borrowed<'_, '_, PyAny>, k: usize) -> Result<Value, Refused> {
     if object.is_none() {
-        if parameter.kind == Kind::DType && parameter.default.is_some() {
-            return Ok(Value::Missing);
-        }
-        return if parameter.or_none { Ok(Value::None) } else { Err(wrong(object, k)) };
+        return match () {
+            _ if parameter.or_none => Ok(Value::None),
+            _ if signature::none_is_default(parameter) => Ok(Value::Missing),
+            _ => Err(wrong(object, k)),
+        };
     }
     match parameter.kind {
         Kind::Tensor => tensor(object, k).map(Value::Tensor),
@@ -242,7 +243,12 @@ pub fn value(parameter: &Parameter, object: Borrowed<'_, '_, PyAny>, k: usize) -
         },
         Kind::DType => match object.extract::<DTypeArg>() {
             Ok(dtype) => Ok(Value::DType(dtype.0)),
-            Err(_) => Err(wrong(object, k)),
+            // The name, as in the signature.
+            Err(_) => {
+                let name = object.extract::<String>().ok();
+                let of_name = |d: &DType| name.as_deref() == Some(python_name(*d));
+                DType::ALL.into_iter().find(of_name).map(Value::DType).ok_or_else(|| wrong(object, k))
+            }
         },
         Kind::Source => match random::source(object) {
             Some(source) => Ok(Value::Source(source)),

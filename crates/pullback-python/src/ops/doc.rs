@@ -16,15 +16,17 @@ pub struct Docs {
 impl Docs {
     pub fn new() -> Docs {
         let name = |row: &'static OpInfo| {
-            let form = row.forms.first()?;
+            let has_method = row.forms.iter().any(|f| f.is_method);
+            let form = row.forms.iter().find(|f| f.keeps_order && f.is_method == has_method)?;
             let namespace = match super::namespace_of(row.module) {
                 "fft" => "fft.",
                 _ => "",
             };
-            let prefix = if row.forms.iter().any(|f| f.is_method) { "" } else { "pullback." };
+            let prefix = if has_method { "" } else { "pullback." };
             let namespace = if prefix.is_empty() { "" } else { namespace };
             Some((row.name, format!("{prefix}{namespace}{}", form.name)))
         };
+        // An example is translated word by word.
         Docs { names: operations().filter_map(name).collect() }
     }
 

@@ -5,6 +5,10 @@
 
 use std::collections::HashMap;
 
+use pullback::DType;
+
+use crate::dtype::python_name;
+
 /// The lines of an example in Python, or nothing. `names` has the Python names of the methods and functions; those of functions
 /// begin with `pullback.`.
 pub fn translate(code: &str, names: &HashMap<&str, String>) -> Option<String> {
@@ -95,6 +99,7 @@ fn words(code: &str) -> Vec<&str> {
 
 /// An expression in Python.
 fn expression(code: &str, names: &HashMap<&str, String>) -> Option<String> {
+    let code = &options(code)?;
     let words = words(code);
     let mut out = String::new();
     let mut skip = 0;
@@ -115,7 +120,8 @@ fn expression(code: &str, names: &HashMap<&str, String>) -> Option<String> {
             }
             "to_vec::<f64>" | "to_vec::<f32>" | "to_vec::<i32>" | "to_vec::<i64>" | "to_vec::<bool>"
             | "to_vec::<u8>" => {
-                let nested = code.contains("[[") || !code.contains("Tensor::from");
+                // Rust's vectors are flat.
+                let nested = code.contains("[[") || !code.starts_with("Tensor::from([");
                 out.push_str(if nested { "flatten().tolist" } else { "tolist" });
             }
             "item::<f64>" | "item::<f32>" | "item::<i32>" | "item::<i64>" | "item::<bool>" | "item::<u8>" => {
@@ -130,6 +136,17 @@ fn expression(code: &str, names: &HashMap<&str, String>) -> Option<String> {
             "false" => out.push_str("False"),
             "None" => out.push_str("None"),
             "Some" => {}
+            "Tensor::ones" | "Tensor::zeros" => out.push_str(&word.replace("Tensor::", "pullback.")),
+            _ if word.starts_with("DType::") => {
+                let dtype = DType::ALL.into_iter().find(|d| d.name().eq_ignore_ascii_case(&word["DType::".len()..]))?;
+                // Python's integers are `int64` where Rust's are `i32`.
+                let dtype = if dtype == DType::I32 { DType::I64 } else { dtype };
+                out.push_str(&format!("dtype=pullback.{}", python_name(dtype)));
+            }
+            _ if is_choice(word) => {
+                let (_, name) = word.split_once("::")?;
+                out.push_str(&format!("'{}'", name.to_lowercase()));
+            }
             "f64::NAN" => out.push_str("float('nan')"),
             "f64::INFINITY" => out.push_str("float('inf')"),
             "f64::NEG_INFINITY" => out.push_str("-float('inf')"),
@@ -156,11 +173,65 @@ fn expression(code: &str, names: &HashMap<&str, String>) -> Option<String> {
                 }
                 out.push(')');
             }
-            "|" | "!" | "{" | "}" | "\"" | "=" | "*" | "+" | "/" | "<" | ">" | "'" | "#" => return None,
+            // The names of arguments.
+            "=" => out.push('='),
+            "|" | "!" | "{" | "}" | "\"" | "*" | "+" | "/" | "<" | ">" | "'" | "#" => return None,
             other => out.push_str(other),
         }
     }
     Some(out)
+}
+
+/// Whether a word is a value of an enumeration, which Python names by its text.
+fn is_choice(word: &str) -> bool {
+    let plain = ["Reduction::", "Norm::", "Interpolation::", "Reduce::", "GridOrder::"];
+    plain.iter().any(|name| word.starts_with(name))
+        || matches!(word, "PadMode::Reflect" | "PadMode::Replicate" | "PadMode::Circular")
+}
+
+/// Options written as calls one after another, as arguments by name: `&Conv::new().stride(2)` is `stride=2`.
+fn options(code: &str) -> Option<String> {
+    const FIRST: [(&str, &str); 6] = [
+        ("ConvTranspose::new(", ""),
+        ("Conv::new(", ""),
+        ("MaxPool::new(", "kernel_size="),
+        ("AvgPool::new(", "kernel_size="),
+        ("Patches::new(", "kernel_size="),
+        ("Interpolate::by_scale(", "scale_factor="),
+    ];
+    let Some((start, head, name)) = FIRST.iter().find_map(|(head, name)| Some((code.find(head)?, *head, *name))) else {
+        return Some(code.to_owned());
+    };
+    let mut arguments = vec![];
+    let mut rest = &code[start + head.len()..];
+    let mut name = name.trim_end_matches('=');
+    loop {
+        let end = closing(rest)?;
+        if !name.is_empty() {
+            arguments.push(format!("{name}={}", &rest[..end]));
+        }
+        rest = &rest[end + 1..];
+        let Some(next) = rest.strip_prefix('.').filter(|_| !rest.starts_with(".to_")) else { break };
+        let (method, after) = next.split_once('(')?;
+        (name, rest) = (method, after);
+    }
+    let before = code[..start].trim_end_matches('&').trim_end();
+    let before = if arguments.is_empty() { before.trim_end_matches(',') } else { before };
+    let gap = if arguments.is_empty() || before.ends_with('(') { "" } else { " " };
+    options(&format!("{before}{gap}{}{rest}", arguments.join(", ")))
+}
+
+/// The place of the parenthesis that closes the one before the text.
+fn closing(text: &str) -> Option<usize> {
+    let mut depth = 0;
+    text.char_indices().find_map(|(k, c)| {
+        depth += match c {
+            '(' | '[' => 1,
+            ')' | ']' => -1,
+            _ => 0,
+        };
+        (depth < 0).then_some(k)
+    })
 }
 
 /// A number without its type.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::ptr;
 
-use pullback::dynamic::Form;
+use pullback::dynamic::{Form, Kind};
 use pullback::testing::operations;
 use pullback::testing::table::OpInfo;
 use pyo3::exceptions::PyRuntimeError;
@@ -70,7 +70,7 @@ fn namespace_of(module: &str) -> &'static str {
 }
 
 /// The forms of all rows, put together by name.
-fn collect(py: Python<'_>) -> PyResult<Vec<Operation>> {
+fn collect(py: Python<'_>, own: &Bound<'_, PyAny>) -> PyResult<Vec<Operation>> {
     let mut all: Vec<Operation> = Vec::new();
     let mut places: BTreeMap<(bool, &str, &str), usize> = BTreeMap::new();
     for row in operations() {
@@ -80,6 +80,10 @@ fn collect(py: Python<'_>) -> PyResult<Vec<Operation>> {
             let only = if family == "fft" { family } else { form.namespace };
             for is_method in [true, false] {
                 if !(if is_method { form.is_method } else { form.is_function }) {
+                    continue;
+                }
+                // What the class has by hand stays.
+                if is_method && own.contains(form.name)? {
                     continue;
                 }
                 let only = if is_method { "" } else { only };
@@ -122,6 +126,8 @@ fn add(overloads: &mut Vec<Overload>, new: Overload) {
         overloads.retain(|old| !signature::is_more_general(&new, old));
         overloads.push(new);
     }
+    // A number is a dimension rather than an operand.
+    overloads.sort_by_key(|o| o.parameters.iter().skip(1).any(|p| p.of.kind == Kind::Operand));
 }
 
 /// The definition of a function or method, which lives as long as the process.
@@ -142,10 +148,9 @@ fn definition(docs: &Docs, operation: &Operation, place: usize) -> PyResult<*mut
 /// Makes the methods and functions.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
-    let all = collect(py)?;
-    let all = OPERATIONS.get_or_init(py, || all);
     let of_tensors = [py.get_type::<PyTensor>()];
     let of_draws = [py.get_type::<PyKey>(), py.get_type::<PyGenerator>()];
+    let all = OPERATIONS.get_or_try_init(py, || collect(py, &of_tensors[0].getattr("__dict__")?))?;
     let namespaces = PyDict::new(py);
     let dict_of = |name: &str| -> PyResult<Bound<'_, PyDict>> {
         match namespaces.get_item(name)? {
@@ -162,10 +167,6 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
         let definition = definition(&docs, operation, place)?;
         if operation.is_method {
             for class in if operation.is_draw { &of_draws[..] } else { &of_tensors[..] } {
-                // What the class has by hand stays.
-                if class.getattr("__dict__")?.contains(operation.name)? {
-                    continue;
-                }
                 // SAFETY: the definition is never freed, and its function takes instances of the class.
                 let method = unsafe {
                     Bound::from_owned_ptr_or_err(py, ffi::PyDescr_NewMethod(class.as_type_ptr(), definition))?
@@ -203,6 +204,10 @@ fn _signatures(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     let docs = Docs::new();
     let all = PyList::empty(py);
     for operation in OPERATIONS.get(py).into_iter().flatten() {
+        // Such methods are the functions without their first argument.
+        if operation.is_draw && operation.is_method {
+            continue;
+        }
         let overloads = PyList::empty(py);
         for overload in &operation.overloads {
             let parameters = PyList::empty(py);

@@ -14,10 +14,17 @@ pub fn literal(value: &Literal) -> String {
         Literal::Float(x) => format!("{x:?}"),
         Literal::Name(name) => format!("'{name}'"),
         Literal::DType(dtype) => format!("'{}'", python_name(*dtype)),
+        // No dims are all of them, which Python's users write so.
+        Literal::Ints([]) => "None".to_owned(),
         Literal::Ints([one]) => format!("({one},)"),
         Literal::Ints(all) => format!("({})", all.iter().map(i64::to_string).collect::<Vec<_>>().join(", ")),
         _ => "None".to_owned(),
     }
+}
+
+/// Whether the default, which is an empty list, is written `None`.
+pub fn none_is_default(p: &Parameter) -> bool {
+    matches!(p.default, Some(Literal::Ints([])))
 }
 
 fn parameter(p: &Parameter) -> String {
@@ -85,7 +92,7 @@ pub fn in_words(p: &Parameter) -> String {
         Kind::FloatOr(names) => format!("float, or one of {}", choices(names)),
         _ => "something else".to_owned(),
     };
-    if p.or_none { format!("{words} or None") } else { words }
+    if p.or_none || none_is_default(p) { format!("{words} or None") } else { words }
 }
 
 /// The type of a parameter in stubs.
@@ -108,7 +115,7 @@ pub fn type_of(p: &Parameter) -> String {
         Kind::FloatOr(names) => format!("SupportsFloat | Literal[{}]", choices(names)),
         _ => "object".to_owned(),
     };
-    if p.or_none { format!("{ty} | None") } else { ty }
+    if p.or_none || none_is_default(p) { format!("{ty} | None") } else { ty }
 }
 
 /// The type of what an overload returns, in stubs.

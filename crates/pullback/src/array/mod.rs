@@ -90,10 +90,18 @@ fn copy_of<T: Copy>(list: &SmallVec<[T; 6]>) -> SmallVec<[T; 6]> {
     unsafe { std::ptr::read(list) }
 }
 
-/// A list as long as `shape` whose inline part is `fill`, for ranks that need no heap.
+/// A list of `len` numbers of any value, of which those in use are to be written next. The rest of a short list stays as it
+/// was found in memory: to clear it takes as long as a small kernel.
+///
+/// # Safety
+/// Every element must be written before it is read.
 #[inline(always)]
-fn list<T: Copy>(len: usize, fill: T) -> SmallVec<[T; 6]> {
-    if len <= 6 { SmallVec::from_buf_and_len([fill; 6], len) } else { SmallVec::from_elem(fill, len) }
+unsafe fn list<T: Copy + Default>(len: usize) -> SmallVec<[T; 6]> {
+    if len > 6 {
+        return SmallVec::from_elem(T::default(), len);
+    }
+    // SAFETY: the caller's promise.
+    unsafe { SmallVec::from_buf_and_len_unchecked(MaybeUninit::uninit(), len) }
 }
 
 impl Inner {
@@ -184,13 +192,13 @@ impl Array {
             // SAFETY: the allocation is new and nobody else has it; every field is written before it is read. If the
             // buffer cannot be had, the allocation leaks.
             unsafe {
-                (&raw mut (*place).shape).write(list(shape.len(), 0));
-                (&raw mut (*place).strides).write(list(shape.len(), 1));
-                let (sizes, strides) = (&mut (*place).shape, &mut (*place).strides);
+                (&raw mut (*place).shape).write(list(shape.len()));
+                (&raw mut (*place).strides).write(list(shape.len()));
+                let (sizes, strides) = ((*place).shape.as_mut_ptr(), (*place).strides.as_mut_ptr());
                 let mut step = 1isize;
-                for ((size, stride), &n) in sizes.iter_mut().zip(strides).zip(shape).rev() {
-                    *size = n;
-                    *stride = step;
+                for (k, &n) in shape.iter().enumerate().rev() {
+                    sizes.add(k).write(n);
+                    strides.add(k).write(step);
                     step = step.wrapping_mul(n.max(1) as isize);
                     let Some(product) = len.checked_mul(n) else { too_large(shape) };
                     len = product;

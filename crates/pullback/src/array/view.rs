@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Array, Foreign, Inner, Storage, copy_of};
+use super::{Array, Foreign, Inner, Storage, copy_of, list};
 use crate::DType;
 use crate::handle::Handle;
 use crate::shape::{Shape, Strides, contiguous_strides, numel};
@@ -101,6 +101,34 @@ impl Array {
         Some(self.with_dtype(self.0.dtype.to_complex(), shape, strides, self.offset() / 2))
     }
 
+    /// A view from the element at `offset` on, with the size and stride that `dim` says for each dimension. They are written
+    /// where they stay: lists that were just put together would have to arrive in memory before they could be moved.
+    #[inline(always)]
+    fn view(&self, rank: usize, offset: usize, dim: impl Fn(usize) -> (usize, isize)) -> Array {
+        let write = |place: *mut Inner| {
+            // SAFETY: the allocation is new and nobody else has it; every field is written before it is read.
+            unsafe {
+                (&raw mut (*place).shape).write(list(rank));
+                (&raw mut (*place).strides).write(list(rank));
+                let (sizes, strides) = ((*place).shape.as_mut_ptr(), (*place).strides.as_mut_ptr());
+                let (mut len, mut regular) = (1, true);
+                for k in (0..rank).rev() {
+                    let (size, stride) = dim(k);
+                    regular &= size == 1 || stride == len as isize;
+                    len *= size;
+                    sizes.add(k).write(size);
+                    strides.add(k).write(stride);
+                }
+                (&raw mut (*place).len).write(len);
+                (&raw mut (*place).dtype).write(self.0.dtype);
+                (&raw mut (*place).contiguous).write(regular || len == 0);
+                (&raw mut (*place).storage).write(self.0.storage.from(offset));
+            }
+        };
+        // SAFETY: `write` initialises every field.
+        Array(unsafe { Handle::in_place(write) })
+    }
+
     fn with_dtype(&self, dtype: DType, shape: Shape, strides: Strides, offset: usize) -> Array {
         let (len, contiguous) = (numel(&shape), is_row_major(&shape, &strides));
         let storage = self.0.storage.from(offset);
@@ -175,12 +203,14 @@ impl Array {
 
     /// `len` elements along `dim`, from `start` in steps of `step`, which may be negative.
     pub(crate) fn slice(&self, dim: usize, start: usize, len: usize, step: isize) -> Array {
-        let (mut shape, mut strides) = (copy_of(&self.0.shape), copy_of(&self.0.strides));
-        let offset =
-            if len == 0 { self.offset() } else { (self.offset() as isize + start as isize * strides[dim]) as usize };
-        shape[dim] = len;
-        strides[dim] *= step;
-        self.with_layout(shape, strides, offset)
+        let offset = match len {
+            0 => self.offset(),
+            _ => (self.offset() as isize + start as isize * self.0.strides[dim]) as usize,
+        };
+        self.view(self.rank(), offset, |k| match (self.0.shape[k], self.0.strides[k]) {
+            (_, stride) if k == dim => (len, stride * step),
+            other => other,
+        })
     }
 
     /// The part that `cuts`, one for each dimension, select.
@@ -200,10 +230,10 @@ impl Array {
     /// The slice at `index` along `dim`, without that dimension.
     pub(crate) fn select(&self, dim: usize, index: usize) -> Array {
         let offset = (self.offset() as isize + index as isize * self.0.strides[dim]) as usize;
-        let (mut shape, mut strides) = (copy_of(&self.0.shape), copy_of(&self.0.strides));
-        shape.remove(dim);
-        strides.remove(dim);
-        self.with_layout(shape, strides, offset)
+        self.view(self.rank() - 1, offset, |k| {
+            let k = k + usize::from(k >= dim);
+            (self.0.shape[k], self.0.strides[k])
+        })
     }
 
     /// The windows of `size` elements along `dim`, one every `step` elements; their elements are a new last dimension. The

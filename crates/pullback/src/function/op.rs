@@ -9,6 +9,7 @@ use smallvec::SmallVec;
 
 use super::{Cotangent, Tangent};
 use crate::interp::level::Part;
+use crate::interp::only;
 use crate::shape::Shape;
 use crate::{Result, Tensor, TensorType};
 
@@ -132,9 +133,17 @@ impl Saved {
 
     /// Saves one shape and nothing else.
     pub(crate) fn shape(shape: &[usize]) -> Saved {
+        let mut saved = Saved::default();
+        saved.keep_shape(shape);
+        saved
+    }
+
+    /// Saves one shape besides the tensors.
+    #[inline]
+    pub(crate) fn keep_shape(&mut self, shape: &[usize]) {
         let mut short = [0; 4];
         let fits = shape.len() <= short.len() && shape.iter().all(|&n| u32::try_from(n).is_ok());
-        let state = if fits {
+        self.state = if fits {
             for (to, &n) in short.iter_mut().zip(shape) {
                 *to = n as u32;
             }
@@ -142,13 +151,17 @@ impl Saved {
         } else {
             State::Shape(Box::new(Shape::from_slice(shape)))
         };
-        Saved { state, ..Saved::default() }
     }
 
     /// Adds a value of any type.
     pub(crate) fn with_state(mut self, state: impl Any + Send + Sync) -> Saved {
-        self.state = State::Any(Arc::new(state));
+        self.keep_state(state);
         self
+    }
+
+    /// Adds a value of any type.
+    pub(crate) fn keep_state(&mut self, state: impl Any + Send + Sync) {
+        self.state = State::Any(Arc::new(state));
     }
 
     /// The shape that [`Saved::shape`] kept.
@@ -195,6 +208,11 @@ pub(crate) trait Op: Send + Sync + 'static {
     /// Computes the outputs.
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs>;
 
+    /// The only output of an operation that always has one.
+    fn forward1(&self, inputs: &[&Tensor]) -> Result<Tensor> {
+        only(self.name(), self.forward(inputs))
+    }
+
     /// False if no output ever depends differentiably on an input (comparisons, `argmax`).
     fn is_differentiable(&self) -> bool {
         true
@@ -212,6 +230,13 @@ pub(crate) trait Op: Send + Sync + 'static {
 
     /// Keeps what the derivative rules will read. `needs` says which inputs are being differentiated.
     fn save(&self, needs: &[bool], inputs: &[&Tensor], outputs: &[Tensor]) -> Result<Saved>;
+
+    /// [`save`](Op::save) to where it stays, into what is empty: to move what was written just now takes as long as for it to
+    /// arrive in memory.
+    fn save_to(&self, needs: &[bool], inputs: &[&Tensor], outputs: &[Tensor], saved: &mut Saved) -> Result<()> {
+        *saved = self.save(needs, inputs, outputs)?;
+        Ok(())
+    }
 
     /// The cotangent of every input from those of the outputs; anything for an input that is not needed. `needs` is
     /// what `save` was given.

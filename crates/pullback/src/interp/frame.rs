@@ -348,6 +348,11 @@ pub(crate) fn check_data_access(tracer: &Tracer, op: &str) -> Result<()> {
     with_current(|running, function| {
         if id < running.entry && !is_constant(tracer) {
             let method = running.method.name();
+            if matches!(tracer.level.sealed, Some(Sealed::Transposing)) {
+                bail!(ConcreteValueNeeded, "`{method}` of function `{function}`: `{op}` reads the data of its (co)tangent, \
+                    while the rule of the other mode is derived from this one"; help = "write both `backward` and `jvp`, \
+                    or write the rule with tensor operations");
+            }
             bail!(ConcreteValueNeeded, "`{method}` of function `{function}`: `{op}` reads the data of a value that a \
                 `{kind}` (level {id}) is differentiating, so this derivative would be lost"; help = "write the rule with \
                 tensor operations, or move the external code into a `Function` of its own with its own rules");

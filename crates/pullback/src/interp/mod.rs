@@ -170,14 +170,34 @@ fn interpret(op: &OpRef, level: &Arc<Level>, inputs: &[&Tensor], running: bool) 
 
 /// [`bind`] for an operation with one output.
 pub(crate) fn bind1(op: &OpRef, inputs: &[&Tensor]) -> Result<Tensor> {
-    let mut outs = bind(op, inputs);
+    let Some(level) = newest(inputs) else {
+        return op.forward1(inputs);
+    };
+    // Recording is what is done most often, and needs no list of outputs.
+    if reverse::only_records(level) && !op.couples_cotangents() && inputs.iter().all(|t| is_alive(t)) {
+        return reverse::process1(op, level, inputs);
+    }
+    only(op.name(), bind(op, inputs))
+}
+
+#[inline(always)]
+fn is_alive(t: &Tensor) -> bool {
+    match t.repr() {
+        Repr::Tracer(tracer) => tracer.level.is_alive(),
+        Repr::Array(_) => true,
+    }
+}
+
+/// The only output of an operation.
+#[inline(always)]
+pub(crate) fn only(op: &str, mut outs: Result<Outs>) -> Result<Tensor> {
     if let Ok(outs) = &mut outs
         && let Some(out) = outs.pop()
     {
         debug_assert!(outs.is_empty());
         return Ok(out);
     }
-    outs.and_then(|_| bail!(Internal, "{}: an operation with one output returned none", op.name()))
+    outs.and_then(|_| bail!(Internal, "{op}: an operation with one output returned none"))
 }
 
 /// An error if `tracer` must not be used here: it was captured by a user's method, or its level has ended.

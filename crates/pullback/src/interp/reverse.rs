@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use super::extras::Extras;
 use super::noted::{self, Noted};
-use super::{Level, Traced, Tracer, bind, mode, walk};
+use super::{Level, LevelKind, Traced, Tracer, bind, bind1, frame, mode, walk};
 use crate::function::op::Cotangents;
 use crate::function::op::types;
 use crate::function::{Cotangent, OpRef, Outs, Saved};
@@ -186,23 +186,17 @@ pub(super) fn with_needs<R>(edges: &[Option<Edge>], f: impl FnOnce(&[bool]) -> R
     f(needs)
 }
 
-/// A new node for a call, with what it saved and its edges, which are taken.
+/// A new node for a call, without edges, which has saved nothing yet.
 #[inline(always)]
-fn record(
-    level: &Level,
-    op: &OpRef,
-    saved: &mut Saved,
-    edges: &mut Edges,
-    output_types: Option<Box<Box<[TensorType]>>>,
-) -> Handle<Node> {
+fn new_call(level: &Level, op: &OpRef, output_types: Option<Box<Box<[TensorType]>>>) -> Handle<Node> {
     // SAFETY: every field is initialised.
     unsafe {
         Handle::in_place(|place: *mut Node| {
             (&raw mut (*place).sequence).write(level.next_sequence());
             (&raw mut (*place).content).write(Content::Call(Call {
                 op: op.clone(),
-                saved: std::mem::take(saved),
-                edges: std::mem::take(edges),
+                saved: Saved::default(),
+                edges: Edges::new(),
                 output_types,
             }));
         })
@@ -217,21 +211,8 @@ pub(super) fn process(op: &OpRef, level: &Arc<Level>, inputs: &[&Tensor]) -> Res
         return noted::process(op, level, inputs);
     }
     let mut primals: SmallVec<[&Tensor; 4]> = SmallVec::new();
-    let mut edges = Edges::new();
     for t in inputs {
-        match t.repr() {
-            Repr::Tracer(tracer) if tracer.level.id == level.id => match &tracer.value {
-                Traced::Reverse { primal, edge } => {
-                    primals.push(primal);
-                    edges.push(Some(edge.clone()));
-                }
-                _ => unreachable!("a reverse level holds reverse tracers"),
-            },
-            _ => {
-                primals.push(t);
-                edges.push(None);
-            }
-        }
+        primals.push(reached(level, t).map_or(*t, |(primal, _)| primal));
     }
     // The results stay where they are: moving what was written just now would have to wait for it.
     let mut results = bind(op, &primals);
@@ -239,38 +220,105 @@ pub(super) fn process(op: &OpRef, level: &Arc<Level>, inputs: &[&Tensor]) -> Res
     if !op.is_differentiable() {
         return results;
     }
-    let mut saved = with_needs(&edges, |needs| op.save(needs, &primals, outs));
-    let saved = match &mut saved {
-        Ok(saved) => saved,
-        Err(_) => return saved.map(|_| Outs::new()),
-    };
-    if outs.len() == 1 {
-        // Almost every operation has one output.
-        if outs[0].dtype().is_differentiable()
-            && saved.non_differentiable.is_empty()
-            && let Some(primal) = outs.pop()
-        {
-            let node = record(level, op, saved, &mut edges, None);
-            outs.push(wrap(level, primal, Edge { node, output: 0 }));
-        }
-        return results;
-    }
-    let differentiable: SmallVec<[bool; 4]> = outs
-        .iter()
-        .enumerate()
-        .map(|(k, o)| o.dtype().is_differentiable() && !saved.non_differentiable.contains(&k))
-        .collect();
-    if !differentiable.contains(&true) {
-        return results;
-    }
-    let output_types = Some(Box::new(types(outs)));
-    let node = record(level, op, saved, &mut edges, output_types);
+    let node = record(op, level, inputs, &primals, outs)?;
     for (k, out) in outs.iter_mut().enumerate() {
-        if differentiable[k] {
+        let marked = node.content.call().is_some_and(|call| call.saved.non_differentiable.contains(&k));
+        if out.dtype().is_differentiable() && !marked {
             *out = wrap(level, out.clone(), Edge { node: node.clone(), output: k as u32 });
         }
     }
     results
+}
+
+/// True if nothing but recording is to be done for an operation whose newest input is of this level.
+#[inline(always)]
+pub(super) fn only_records(level: &Level) -> bool {
+    level.kind == LevelKind::Reverse && level.id >= mode::gate() && !frame::is_running()
+}
+
+/// [`process`] for an operation with one output, where nothing but recording is to be done.
+pub(super) fn process1(op: &OpRef, level: &Arc<Level>, inputs: &[&Tensor]) -> Result<Tensor> {
+    let mut primals: SmallVec<[&Tensor; 4]> = SmallVec::new();
+    for t in inputs {
+        primals.push(reached(level, t).map_or(*t, |(primal, _)| primal));
+    }
+    let out = bind1(op, &primals)?;
+    if !op.is_differentiable() {
+        return Ok(out);
+    }
+    let node = record(op, level, inputs, &primals, std::slice::from_ref(&out))?;
+    let marked = node.content.call().is_none_or(|call| !call.saved.non_differentiable.is_empty());
+    Ok(if marked || !out.dtype().is_differentiable() { out } else { wrap(level, out, Edge { node, output: 0 }) })
+}
+
+/// Records a call. The node is there before what it holds, which is written where it stays.
+#[inline(always)]
+fn record(op: &OpRef, level: &Level, inputs: &[&Tensor], primals: &[&Tensor], outs: &[Tensor]) -> Result<Handle<Node>> {
+    let output_types = (outs.len() != 1).then(|| Box::new(types(outs)));
+    let mut node = new_call(level, op, output_types);
+    let Some(Node { content: Content::Call(call), .. }) = Handle::get_mut(&mut node) else {
+        unreachable!("nobody else has the node, which is a call")
+    };
+    for t in inputs {
+        call.edges.push(reached(level, t).map(|(_, edge)| edge.clone()));
+    }
+    let saved = &mut call.saved;
+    with_needs(&call.edges, |needs| op.save_to(needs, primals, outs, saved))?;
+    Ok(node)
+}
+
+/// The value below `level` and where its gradient goes, for a value of `level`.
+#[inline(always)]
+fn reached<'a>(level: &Level, t: &'a Tensor) -> Option<(&'a Tensor, &'a Edge)> {
+    match t.repr() {
+        Repr::Tracer(tracer) if tracer.level.id == level.id => match &tracer.value {
+            Traced::Reverse { primal, edge } => Some((primal, edge)),
+            _ => unreachable!("a reverse level holds reverse tracers"),
+        },
+        _ => None,
+    }
+}
+
+/// A value of a reverse level that nobody else holds, taken apart, so that the result of an operation can take its place.
+pub(crate) struct Own<'a> {
+    level: &'a Level,
+    pub(crate) primal: &'a mut Tensor,
+    edge: &'a mut Edge,
+}
+
+impl<'a> Own<'a> {
+    /// The parts of a value; `None` unless nobody else holds it and an operation on it would only be recorded.
+    #[inline]
+    pub(crate) fn of(tracer: &'a mut TracerHandle) -> Option<Own<'a>> {
+        let Tracer { level, value: Traced::Reverse { primal, edge } } = Handle::get_mut(tracer)? else { return None };
+        (only_records(level) && level.is_alive()).then_some(Own { level, primal, edge })
+    }
+
+    /// Another operand as a value below this level, and where its gradient goes; `None` if this level is not the one that
+    /// interprets an operation on both.
+    #[inline]
+    pub(crate) fn beside<'t>(&self, other: &'t Tensor) -> Option<(&'t Tensor, Option<&'t Edge>)> {
+        match other.repr() {
+            Repr::Tracer(tracer) if tracer.level.id >= self.level.id || !tracer.level.is_alive() => {
+                reached(self.level, other).map(|(primal, edge)| (primal, Some(edge)))
+            }
+            _ => Some((other, None)),
+        }
+    }
+
+    /// Records that the value, whose primal has been replaced, is now the result of `op` of what it was and of another
+    /// operand. What is returned is empty.
+    #[inline]
+    pub(crate) fn record(self, op: &OpRef, other: Option<&Edge>, left: bool) -> &'a mut Saved {
+        let node = new_call(self.level, op, None);
+        let before = std::mem::replace(self.edge, Edge { node, output: 0 });
+        let Some(Node { content: Content::Call(call), .. }) = Handle::get_mut(&mut self.edge.node) else {
+            unreachable!("nobody else has the node, which is a call")
+        };
+        let (own, other) = (Some(before), other.cloned());
+        call.edges.extend(if left { [own, other] } else { [other, own] });
+        &mut call.saved
+    }
 }
 
 /// A node to be walked, with the cotangents of its outputs that have arrived.

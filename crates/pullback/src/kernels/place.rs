@@ -20,6 +20,11 @@ pub(crate) fn place(x: &Array, shape: &[usize], view: impl FnOnce(&Array) -> Arr
     }
     any_word!(x.dtype(), W => {
         let data = out.as_mut_words::<W>().expect("a fresh array is contiguous and has one owner");
+        if x.numel() == 1 {
+            // SAFETY: an array has its only element where it begins.
+            data[first] = unsafe { *x.start::<W>() };
+            return out;
+        }
         // SAFETY: a view of `out` has its elements inside `data`, and no two of this one coincide.
         unsafe { copy_into_strided::<W>(x, data.as_mut_ptr().wrapping_add(first), &strides) };
     });

@@ -1,11 +1,11 @@
 //! Addition, subtraction, multiplication, division, and how operands come to a common dtype.
 
-use super::family::{Binary, Operands, Reads, binary};
+use super::family::{Binary, InPlace, Operands, Reads, binary, binary_owned};
 use super::table::{ErrorSample, Naive, OpInfo, Sample, sample_tensor};
 use crate::array::Array;
 use crate::dtype::{Scalar, dispatch, promote_ranked};
 use crate::kernels::{cast, complex, map};
-use crate::tensor::{Operand, ReprMut};
+use crate::tensor::Operand;
 use crate::{Complex32, Complex64, DType, Error, ErrorKind, Result, Tensor};
 
 /// A 0-d tensor with the value of a Rust number.
@@ -65,27 +65,6 @@ pub(crate) fn with_common_dtype(
     f(&a.to_dtype(dtype)?, &b.to_dtype(dtype)?)
 }
 
-/// Writes `lhs op rhs` into the memory of an operand that nobody else holds, or returns the operands.
-fn reuse(
-    mut a: Tensor,
-    mut b: Tensor,
-    left: impl FnOnce(&mut Array, &Array) -> bool,
-    right: impl FnOnce(&Array, &mut Array) -> bool,
-) -> std::result::Result<Tensor, (Tensor, Tensor)> {
-    if let (ReprMut::Array(x), ReprMut::Array(y)) = (a.repr_mut(), b.repr_mut())
-        && x.dtype() == y.dtype()
-        && !x.dtype().is_half()
-    {
-        if crate::shape::broadcasts_to(y.shape(), x.shape()) && left(x, y) {
-            return Ok(a);
-        }
-        if crate::shape::broadcasts_to(x.shape(), y.shape()) && right(x, y) {
-            return Ok(b);
-        }
-    }
-    Err((a, b))
-}
-
 /// `neg` that reuses the memory of the operand where nobody else holds it.
 pub(crate) fn neg_owned(x: Tensor) -> Result<Tensor> {
     if x.array().is_none() || !x.dtype().is_float() {
@@ -124,17 +103,23 @@ macro_rules! arithmetic {
                 }
             }
 
+            impl InPlace for $op {
+                const FLOAT: bool = $float;
+                fn in_place(own: &mut Array, other: &Array, left: bool) -> bool {
+                    let dtype = own.dtype();
+                    let done = match left {
+                        true => dispatch!(dtype, stringify!($name), $($dtypes)*, T =>
+                            Ok(map::zip_in_place::<T>(own, other, #[inline(always)] |$x, $y| $body))),
+                        false => dispatch!(dtype, stringify!($name), $($dtypes)*, T =>
+                            Ok(map::zip_in_place_right::<T>(other, own, #[inline(always)] |$x, $y| $body))),
+                    };
+                    done.unwrap_or(false)
+                }
+            }
+
             #[doc = concat!("`", stringify!($name), "` that reuses the memory of an operand where nobody else holds it.")]
             pub(crate) fn $owned(a: Tensor, b: Tensor) -> Result<Tensor> {
-                let reused = reuse(a, b,
-                    |a, b| dispatch!(a.dtype(), stringify!($name), $($dtypes)*, T =>
-                        Ok(map::zip_in_place::<T>(a, b, #[inline(always)] |$x, $y| $body))).unwrap_or(false),
-                    |a, b| dispatch!(a.dtype(), stringify!($name), $($dtypes)*, T =>
-                        Ok(map::zip_in_place_right::<T>(a, b, #[inline(always)] |$x, $y| $body))).unwrap_or(false));
-                match reused {
-                    Ok(t) => Ok(t),
-                    Err((a, b)) => a.$name(&b),
-                }
+                binary_owned::<$op>(a, b)
             }
         )*
         pub(super) static OPS: &[OpInfo] = &[$(OpInfo {

@@ -5,18 +5,20 @@ use std::marker::PhantomData;
 
 use smallvec::{SmallVec, smallvec};
 
-use super::arith::mul_owned;
+use super::arith::{mul_owned, with_common_dtype};
 use super::shape::broadcast_to;
 use crate::array::Array;
 use crate::dtype::dispatch;
 use crate::error::bail;
 use crate::function::op::{Batched, Cotangents, Op, State, Tangents};
 use crate::function::{Cotangent, OpRef, Outs, Saved, Tangent, VmapInfo};
+use crate::interp::reverse::Own;
 use crate::interp::{batch, bind, bind1};
 use crate::kernels::half::{widened, widened_elementwise};
 use crate::kernels::math::Float;
 use crate::kernels::{complex, map};
-use crate::shape::{Shape, same_shape};
+use crate::shape::{Shape, broadcasts_to, same_shape};
+use crate::tensor::{Repr, ReprMut, TracerHandle};
 use crate::{Error, ErrorKind, Result, Tensor};
 
 /// The batching rule of an elementwise operation, whose inputs broadcast: the lanes become one more dimension.
@@ -192,17 +194,28 @@ impl<K: UnaryWith> Op for UnaryOp<K> {
     }
 
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
-        let x = inputs[0].concrete();
-        Ok(smallvec![widened_elementwise([x], x.shape(), |[x], _| self.0.kernel(x))?.into()])
+        Ok(smallvec![self.forward1(inputs)?])
     }
 
-    fn save(&self, _: &[bool], inputs: &[&Tensor], outputs: &[Tensor]) -> Result<Saved> {
-        Ok(match (K::READS_INPUT, K::READS_OUTPUT) {
-            (true, true) => Saved::tensors([inputs[0], &outputs[0]]),
-            (true, false) => Saved::tensors([inputs[0]]),
-            (false, true) => Saved::tensors([&outputs[0]]),
-            (false, false) => Saved::default(),
-        })
+    fn forward1(&self, inputs: &[&Tensor]) -> Result<Tensor> {
+        let x = inputs[0].concrete();
+        Ok(widened_elementwise([x], x.shape(), |[x], _| self.0.kernel(x))?.into())
+    }
+
+    fn save(&self, needs: &[bool], inputs: &[&Tensor], outputs: &[Tensor]) -> Result<Saved> {
+        let mut saved = Saved::default();
+        self.save_to(needs, inputs, outputs, &mut saved)?;
+        Ok(saved)
+    }
+
+    fn save_to(&self, _: &[bool], inputs: &[&Tensor], outputs: &[Tensor], saved: &mut Saved) -> Result<()> {
+        if K::READS_INPUT {
+            saved.tensors.push(inputs[0].clone());
+        }
+        if K::READS_OUTPUT {
+            saved.tensors.push(outputs[0].clone());
+        }
+        Ok(())
     }
 
     fn backward(&self, saved: &Saved, _: &[bool], grads: &[Cotangent]) -> Result<Cotangents> {
@@ -372,6 +385,69 @@ pub(crate) fn binary<K: Binary>(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     Ok(widened_elementwise([x, y], shape, |[x, y], shape| K::kernel(x, y, shape))?.into())
 }
 
+/// A [`Binary`] that can write its results over an operand.
+pub(crate) trait InPlace: Binary {
+    /// Whether integers and bools become floats first.
+    const FLOAT: bool;
+
+    /// Writes the results over `own`, the left or the right operand, to whose shape `other` broadcasts. False if that is not
+    /// possible: somebody else holds the memory, or the dtype is not one of those.
+    fn in_place(own: &mut Array, other: &Array, left: bool) -> bool;
+}
+
+/// Applies a [`Binary`] to operands that it may take apart.
+pub(crate) fn binary_owned<K: InPlace>(mut a: Tensor, mut b: Tensor) -> Result<Tensor> {
+    if put_over::<K>(&mut a, &b, true)? {
+        return Ok(a);
+    }
+    if put_over::<K>(&mut b, &a, false)? {
+        return Ok(b);
+    }
+    with_common_dtype(&a, &b, K::FLOAT, binary::<K>)
+}
+
+/// Puts the result in the place of `own`, the left or the right operand, if nobody else holds that.
+fn put_over<K: InPlace>(own: &mut Tensor, other: &Tensor, left: bool) -> Result<bool> {
+    let dtype = own.dtype();
+    if dtype != other.dtype() || dtype.is_half() {
+        return Ok(false);
+    }
+    match (own.repr_mut(), other.repr()) {
+        (ReprMut::Array(x), Repr::Array(y)) => Ok(broadcasts_to(y.shape(), x.shape()) && K::in_place(x, y, left)),
+        (ReprMut::Array(_), Repr::Tracer(_)) => Ok(false),
+        (ReprMut::Tracer(x), _) if dtype.is_float() => record_over::<K>(x, other, left),
+        (ReprMut::Tracer(_), _) => Ok(false),
+    }
+}
+
+/// [`put_over`] for a value that a reverse level records: its tracer becomes that of the result.
+fn record_over<K: InPlace>(own: &mut TracerHandle, other: &Tensor, left: bool) -> Result<bool> {
+    let Some(own) = Own::of(own) else { return Ok(false) };
+    let Some((value, way)) = own.beside(other) else { return Ok(false) };
+    // Where shapes differ, a cotangent may have to be summed; a number that is a constant has none.
+    if !same_shape(value.shape(), own.primal.shape()) && !(value.rank() == 0 && way.is_none()) {
+        return Ok(false);
+    }
+    let needs = in_order(left, true, way.is_some());
+    let reads = K::reads((needs.0, needs.1 && K::VARIES_RIGHT));
+    let (reads_own, reads_other) = if left { (reads.lhs, reads.rhs) } else { (reads.rhs, reads.lhs) };
+    let mut read = None;
+    if reads_own || !put_over::<K>(own.primal, value, left)? {
+        let out = if left { binary::<K>(own.primal, value)? } else { binary::<K>(value, own.primal)? };
+        read = Some(std::mem::replace(own.primal, out)).filter(|_| reads_own);
+    }
+    let output = reads.output.then(|| own.primal.clone());
+    let (lhs, rhs) = in_order(left, read, reads_other.then(|| value.clone()));
+    let saved = own.record(&OpRef::Static(BinaryOp::<K>::OP), way, left);
+    saved.tensors.extend([lhs, rhs, output].into_iter().flatten());
+    Ok(true)
+}
+
+/// What belongs to the left and to the right operand.
+fn in_order<T>(left: bool, own: T, other: T) -> (T, T) {
+    if left { (own, other) } else { (other, own) }
+}
+
 /// True for equal shapes, and where one is that of a number: the result has the shape of the other operand.
 #[inline(always)]
 fn is_simple(a: &[usize], b: &[usize]) -> bool {
@@ -399,12 +475,21 @@ impl<K: Binary> Op for BinaryOp<K> {
     }
 
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
-        Ok(smallvec![binary::<K>(inputs[0], inputs[1])?])
+        Ok(smallvec![self.forward1(inputs)?])
+    }
+
+    fn forward1(&self, inputs: &[&Tensor]) -> Result<Tensor> {
+        binary::<K>(inputs[0], inputs[1])
     }
 
     fn save(&self, needs: &[bool], inputs: &[&Tensor], outputs: &[Tensor]) -> Result<Saved> {
-        let reads = K::reads((needs[0], needs[1] && K::VARIES_RIGHT));
         let mut saved = Saved::default();
+        self.save_to(needs, inputs, outputs, &mut saved)?;
+        Ok(saved)
+    }
+
+    fn save_to(&self, needs: &[bool], inputs: &[&Tensor], outputs: &[Tensor], saved: &mut Saved) -> Result<()> {
+        let reads = K::reads((needs[0], needs[1] && K::VARIES_RIGHT));
         for (read, t) in [(reads.lhs, inputs[0]), (reads.rhs, inputs[1]), (reads.output, &outputs[0])] {
             if read {
                 saved.tensors.push(t.clone());
@@ -412,9 +497,9 @@ impl<K: Binary> Op for BinaryOp<K> {
         }
         let (a, b, y) = (inputs[0].shape(), inputs[1].shape(), outputs[0].shape());
         if needs[0] && !same_shape(a, y) || needs[1] && !same_shape(b, y) {
-            saved = saved.with_state(Shapes([a, b, y].map(Shape::from_slice)));
+            saved.keep_state(Shapes([a, b, y].map(Shape::from_slice)));
         }
-        Ok(saved)
+        Ok(())
     }
 
     fn backward(&self, saved: &Saved, needs: &[bool], grads: &[Cotangent]) -> Result<Cotangents> {
@@ -468,10 +553,7 @@ pub(crate) fn apply1(op: impl Op, inputs: &[&Tensor]) -> Result<Tensor> {
     if inputs.iter().any(|t| t.array().is_none()) {
         return bind1(&OpRef::new(op), inputs);
     }
-    match op.forward(inputs)?.pop() {
-        Some(out) => Ok(out),
-        None => crate::error::bail!(Internal, "{}: an operation with one output returned none", op.name()),
-    }
+    op.forward1(inputs)
 }
 
 /// A linear function of one tensor: both modes follow from the function itself and its transpose.
@@ -529,11 +611,20 @@ impl<K: Linear> Op for LinearOp<K> {
     }
 
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
-        Ok(smallvec![run_linear(&self.0, inputs[0].concrete())?.into()])
+        Ok(smallvec![self.forward1(inputs)?])
+    }
+
+    fn forward1(&self, inputs: &[&Tensor]) -> Result<Tensor> {
+        Ok(run_linear(&self.0, inputs[0].concrete())?.into())
     }
 
     fn save(&self, _: &[bool], inputs: &[&Tensor], _: &[Tensor]) -> Result<Saved> {
         Ok(Saved::shape(inputs[0].shape()))
+    }
+
+    fn save_to(&self, _: &[bool], inputs: &[&Tensor], _: &[Tensor], saved: &mut Saved) -> Result<()> {
+        saved.keep_shape(inputs[0].shape());
+        Ok(())
     }
 
     fn backward(&self, saved: &Saved, _: &[bool], grads: &[Cotangent]) -> Result<Cotangents> {

@@ -144,8 +144,11 @@ impl Op for Stack {
         Some(self)
     }
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
+        Ok(smallvec![self.forward1(inputs)?])
+    }
+    fn forward1(&self, inputs: &[&Tensor]) -> Result<Tensor> {
         let arrays: SmallVec<[_; 8]> = inputs.iter().map(|t| t.concrete()).collect();
-        Ok(smallvec![join::stack(&arrays, self.dim)?.into()])
+        Ok(join::stack(&arrays, self.dim)?.into())
     }
     fn save(&self, _: &[bool], _: &[&Tensor], _: &[Tensor]) -> Result<Saved> {
         Ok(Saved::default())

@@ -102,8 +102,8 @@ ops! { OPS;
     /// use pullback::{DType, Tensor};
     /// let x = Tensor::zeros(&[3], DType::I32)?;
     /// let (places, values) = (Tensor::from([1i64, 1, -1]), Tensor::from([5, 7, 9]));
-    /// assert_eq!(x.index_put(&places, &values, true)?.to_vec::<i32>()?, [0, 12, 9]);
-    /// assert_eq!(x.index_put(&places, &values, false)?.to_vec::<i32>()?, [0, 7, 9]);
+    /// assert_eq!(x.index_put((&places,), &values, true)?.to_vec::<i32>()?, [0, 12, 9]);
+    /// assert_eq!(x.index_put((&places,), &values, false)?.to_vec::<i32>()?, [0, 7, 9]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn index_put(&self, index: impl Indices, values: impl Operand, accumulate: bool) -> Result<Tensor> = put {

@@ -252,6 +252,15 @@ impl Tensor {
         }
     }
 
+    /// A number that no other concrete value has while that below this tensor is held. For bindings to other languages.
+    #[doc(hidden)]
+    pub fn concrete_address(&self) -> usize {
+        match self.repr() {
+            Repr::Array(array) => array.address(),
+            Repr::Tracer(tracer) => tracer.value.inner().concrete_address(),
+        }
+    }
+
     /// True if any transform, or the imperative surface, differentiates what depends on this tensor. For bindings to other
     /// languages.
     #[doc(hidden)]

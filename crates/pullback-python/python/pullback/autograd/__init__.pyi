@@ -2,7 +2,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, final, overload
 
 from .. import Tensor
-from . import forward_ad as forward_ad, functional as functional
+from . import forward_ad as forward_ad, function as function, functional as functional
+from .function import Function as Function
 from .modes import (
     detect_anomaly as detect_anomaly,
     enable_grad as enable_grad,

@@ -25,6 +25,8 @@ pub struct Form {
     pub is_function: bool,
     /// Whether it is called as a method of its first argument.
     pub is_method: bool,
+    /// Whether the parameters are in the order that they have in Rust.
+    pub keeps_order: bool,
     /// The parameters in order.
     pub parameters: fn() -> Vec<Parameter>,
     /// What comes back.

@@ -1,0 +1,68 @@
+"""Special functions."""
+
+# Written by stubs/write.py.
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Literal, SupportsFloat, SupportsIndex, overload
+
+from . import return_types
+from ._core import DTypeLike, Number, Tensor
+
+__all__ = [
+    "xlogy",
+    "logsumexp",
+    "erf",
+    "erfc",
+    "lgamma",
+    "erfinv",
+    "digamma",
+    "polygamma",
+    "i0",
+    "i1",
+    "i0e",
+    "i1e",
+    "sinc",
+]
+
+def xlogy(input: Tensor, other: Tensor | Number) -> Tensor:
+    """`x·log(y)`, elementwise, and 0 where `x` is 0, unless `y` is NaN."""
+
+def logsumexp(input: Tensor, dim: SupportsIndex | Iterable[SupportsIndex], keepdim: bool = False) -> Tensor:
+    """`log(Σ exp(x))` over `dims`, all of them if the list is empty."""
+
+def erf(input: Tensor) -> Tensor:
+    """The error function, elementwise: `2/sqrt(π)` times the integral of `exp(-t²)` from 0 to `x`."""
+
+def erfc(input: Tensor) -> Tensor:
+    """`1 - erf(x)`, elementwise, exact also where `erf` is close to 1."""
+
+def lgamma(input: Tensor) -> Tensor:
+    """The natural logarithm of the absolute value of the gamma function, elementwise; infinite at 0 and the negative
+    whole numbers.
+    """
+
+def erfinv(input: Tensor) -> Tensor:
+    """The inverse of `erf`, elementwise; infinite at -1 and 1, NaN beyond."""
+
+def digamma(input: Tensor) -> Tensor:
+    """The derivative of `lgamma`, elementwise: minus infinity at 0, NaN at the negative whole numbers."""
+
+def polygamma(n: SupportsIndex, input: Tensor) -> Tensor:
+    """The derivative of order `n` of `digamma`, elementwise, which is that itself for 0. At 0 and the
+    negative whole numbers it is infinite for odd `n` and NaN for even ones from 2 on.
+    """
+
+def i0(input: Tensor) -> Tensor:
+    """The modified Bessel function of the first kind of order 0, elementwise."""
+
+def i1(input: Tensor) -> Tensor:
+    """The modified Bessel function of the first kind of order 1, elementwise."""
+
+def i0e(input: Tensor) -> Tensor:
+    """`exp(-|x|)·i0(x)`, elementwise, which does not overflow."""
+
+def i1e(input: Tensor) -> Tensor:
+    """`exp(-|x|)·i1(x)`, elementwise, which does not overflow."""
+
+def sinc(input: Tensor) -> Tensor:
+    """`sin(πx)/(πx)`, elementwise, 1 at 0; exactly 0 at the other whole numbers and at infinity."""
