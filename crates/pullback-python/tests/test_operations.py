@@ -320,6 +320,8 @@ def test_an_exception_of_an_argument_comes_through():
 
     with pytest.raises(LookupError, match="no number today"):
         x.softmax(Odd())
+    with pytest.raises(LookupError, match="no number today"):
+        x.max(Odd())
 
     def broken():
         yield x

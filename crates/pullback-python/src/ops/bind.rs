@@ -104,6 +104,8 @@ fn call(operation: &Operation, given: &Given<'_, '_>) -> PyResult<Py<PyAny>> {
     for overload in &operation.overloads {
         match bind(overload, given) {
             Ok(arguments) => return run(given.py, overload, arguments),
+            // What the user's code raised is no reason to try another overload.
+            Err(Refused::Raised(raised)) => return Err(raised),
             Err(refused) => first = first.or(Some(refused)),
         }
     }
