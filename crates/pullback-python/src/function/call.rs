@@ -14,6 +14,7 @@ use super::context::{FunctionCtx, Notes, PyVmapInfo, Saved, ToSave};
 use super::outputs::{Objects, Outputs, build_all, build_hollow};
 use super::returned::{self, Parts, all_entries, in_dtype, name_of_leaf, wrong};
 use super::severed::Severed;
+use crate::autograd::Block;
 use crate::convert::wrap;
 use crate::error::from_py;
 use crate::tensor::PyTensor;
@@ -151,6 +152,7 @@ impl Call {
         args: impl IntoIterator<Item = Bound<'py, PyAny>, IntoIter: ExactSizeIterator>,
     ) -> Result<Bound<'py, PyAny>> {
         let py = method.py();
+        let _block = Block::begin();
         let call = || method.call1(PyTuple::new(py, args)?);
         call().map_err(|raised| {
             let note = format!("in `{name}` of function `{}`", self.0.facts.name);
