@@ -12,12 +12,26 @@ const WAYS: &[(&str, &str)] = &[
     ("`Grad::materialize_grads`", "`materialize_grads=True`"),
     ("give cotangents with `Backward` or `Grad`", "give the gradient of each output"),
     ("`Grad::cotangents`", "`grad_outputs`"),
+    ("`Ellipsis`, got several; help: write `..`", "`...`, got several; help: write `:`"),
+    ("use `to_vec`, or select an element first", "use `tolist`, or select an element first"),
     ("`Anomaly::infinities`", "`detect_anomaly(infinities=True)`"),
 ];
+
+/// What says where, in Rust and here.
+const PLACES: &[(&str, &str)] = &[("i: ", "indexing: "), ("set_: ", "assignment: ")];
 
 /// `text`, with paths as `module.name`.
 pub fn in_python(text: String) -> String {
     let mut text = Cow::from(text);
+    for (rust, python) in PLACES {
+        // Where the chain of transforms and functions ends.
+        let start = match text.find(&format!(" > {rust}")) {
+            Some(chain) => chain + 3,
+            None if text.starts_with(rust) => 0,
+            None => continue,
+        };
+        text.to_mut().replace_range(start..start + rust.len(), python);
+    }
     for (rust, python) in WAYS {
         if text.contains(rust) {
             text = text.replace(rust, python).into();

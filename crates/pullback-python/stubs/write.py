@@ -22,13 +22,17 @@ HERE = Path(__file__).parent
 PACKAGE = HERE.parent / "python" / "pullback"
 WIDTH = 120
 HEAD = '"""{}"""\n\n# Written by stubs/write.py.\n\n'
-TYPING = "from collections.abc import Iterable, Iterator, Sequence\nfrom typing import Any, Literal, SupportsFloat, SupportsIndex, overload\n"
-# Methods hide the types whose names they have.
-HIDDEN = ["bool", "int", "float", "complex", "dtype"]
-ALIASES = "".join(f"_{t}: TypeAlias = {'' if t == 'dtype' else 'builtins.'}{t}\n" for t in HIDDEN) + """\
-Number: TypeAlias = _bool | _int | _float | _complex
-DTypeLike: TypeAlias = _dtype | type[Any] | str | Any
-"""
+TYPING = "from collections.abc import Iterable, Iterator, Sequence\nfrom typing import Any, Literal, SupportsFloat, SupportsIndex, final, overload\n"
+# Methods hide the types whose names they have; and names that are in stubs only begin with an underscore.
+ALIASES = {
+    "bool": "builtins.bool",
+    "int": "builtins.int",
+    "float": "builtins.float",
+    "complex": "builtins.complex",
+    "dtype": "dtype",
+    "Number": "_bool | _int | _float | _complex",
+    "DTypeLike": "_dtype | type[Any] | str | Any",
+}
 INDENT = "    "
 
 
@@ -47,7 +51,8 @@ def parameter(name, type_, default, variadic):
     """A parameter in each way that it can be written."""
     if variadic:
         element = "Tensor" if "Tensor" in type_ else "SupportsIndex"
-        return [f"*{name}: {element}", f"{name}: {type_}"]
+        # What comes behind has names.
+        return [f"*{name}: {element}", f"{name}: {type_}, *"]
     return [f"{name}: {type_}" + (f" = {default}" if default is not None else "")]
 
 
@@ -60,6 +65,7 @@ def signatures(overloads, is_method):
         for p in rest:
             ways = [way + [written] for way in ways for written in parameter(*p)]
         for way in ways:
+            way[-1:] = [last.removesuffix(", *") for last in way[-1:]]
             yield (head or []) + way, result
 
 
@@ -69,9 +75,9 @@ def summary(doc):
 
 
 def aliased(source):
-    """The types that a member of `Tensor` may name."""
-    source = re.sub(rf"-> ({'|'.join(HIDDEN)})\b", r"-> _\1", source)
-    return re.sub(rf"(?<!def )(?<![\w.'\"])({'|'.join(HIDDEN)})\b(?![:('\"])", r"_\1", source)
+    """Types by names that no method of `Tensor` has."""
+    names = "|".join(ALIASES)
+    return re.sub(rf"(?<=-> )({names})\b|(?<!def )(?<![\w.'\"])({names})\b(?![:('\"])", lambda m: f"_{m[0]}", source)
 
 
 def define(name, parameters, result, indent, doc=None):
@@ -105,7 +111,7 @@ def operation(name, doc, overloads, is_method=False):
 def namespace(name, title, functions):
     """The stub of a namespace."""
     dots = "." * (name.count(".") + 1)
-    out = [HEAD.format(title), TYPING, "\n", f"from {dots} import return_types\nfrom {dots}_core import DTypeLike, Number, Tensor\n\n"]
+    out = [HEAD.format(title), TYPING, "\n", f"from {dots} import return_types\nfrom {dots}_core import Tensor, _DTypeLike, _Number\n\n"]
     out.append("__all__ = [\n" + "".join(f'    "{f}",\n' for f in functions) + "]\n\n")
     out += [operation(f, *functions[f]) + "\n" for f in functions]
     return "".join(out).rstrip() + "\n"
@@ -141,7 +147,7 @@ NAMED = {
     "tensor": "Tensor",
     "input": "Tensor",
     "tensors": "Any",
-    "dtype": "DTypeLike | None",
+    "dtype": "_DTypeLike | None",
     "generator": "Generator | Key | None",
     "path": "str | PathLike[str]",
     "metadata": "dict[str, str] | None",
@@ -168,7 +174,7 @@ def native(module):
     out = [
         HEAD.format(summary(module.__doc__.strip())),
         "from collections.abc import Sequence\nfrom os import PathLike\nfrom typing import Any, SupportsFloat, SupportsIndex\n\n",
-        "from ._core import DTypeLike, Generator, Key, Tensor\n\n",
+        "from ._core import Generator, Key, Tensor, _DTypeLike\n\n",
     ]
     for name in module.__all__:
         function = getattr(module, name)
@@ -186,11 +192,15 @@ def native(module):
 
 def return_types():
     """The stub of the types with named fields."""
-    out = [HEAD.format(pullback.return_types.__doc__), "from typing import NamedTuple\n\nfrom ._core import Tensor\n"]
+    typing = "from typing import final\n\nfrom _typeshed import structseq\n\nfrom ._core import Tensor\n"
+    out = [HEAD.format(pullback.return_types.__doc__), typing]
     for name in pullback.return_types.__all__:
         class_ = getattr(pullback.return_types, name)
-        out.append(f'\nclass {name}(NamedTuple):\n    """{class_.__doc__}"""\n\n')
-        out += [f"    {field}: Tensor\n" for field in class_.__match_args__]
+        fields = class_.__match_args__
+        bases = f"structseq[Tensor], tuple[{', '.join(['Tensor'] * len(fields))}]"
+        out.append(f'\n@final\nclass {name}({bases}):\n    """{class_.__doc__}"""\n\n')
+        out.append(f"    __match_args__ = {fields!r}\n")
+        out += [f"    @property\n    def {field}(self) -> Tensor: ...\n" for field in fields]
     return "".join(out)
 
 
@@ -276,6 +286,10 @@ def class_(name, value, known, methods):
     bases = [base for base in value.__bases__ if base is not object]
     written = [b.__name__ if b.__module__ in ("builtins", "pullback") else "Any" for b in bases]
     out = [f"class {name}({', '.join(written)}):\n" if bases else f"class {name}:\n"]
+    try:
+        type(name, (value,), {})
+    except TypeError:
+        out.insert(0, "@final\n")
     doc = summary(inspect.cleandoc(value.__doc__ or ""))
     if doc:
         out.append(f'    """{indented(doc, INDENT).strip()}"""\n\n')
@@ -299,7 +313,8 @@ def class_(name, value, known, methods):
 def core(functions, methods):
     """The stub of the native module."""
     classes, others = fragments()
-    out = [HEAD.format("The native module."), "import builtins\n", TYPING.replace("overload", "TypeAlias, overload"), "\n", "from . import return_types\n\n", ALIASES]
+    out = [HEAD.format("The native module."), "import builtins\n", TYPING.replace("final,", "TypeAlias, final,"), "\n", "from . import return_types\n\n"]
+    out += [f"_{name}: TypeAlias = {type_}\n" for name, type_ in ALIASES.items()]
     for name, value in vars(_core).items():
         if name.startswith("__") and name != "__version__":
             continue

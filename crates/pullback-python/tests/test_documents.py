@@ -7,6 +7,7 @@ import pathlib
 import pkgutil
 import re
 
+import numpy
 import pytest
 
 import pullback
@@ -54,7 +55,7 @@ DOCSTRINGS = docstrings()
 def test_examples_of_docstrings_run(name):
     module = importlib.import_module(next(m.__name__ for m in reversed(list(modules())) if name.startswith(m.__name__)))
     # The package itself has names such as `float`.
-    names = {"pullback": pullback, **(vars(module) if module is not pullback else {})}
+    names = {"numpy": numpy, "pullback": pullback, **(vars(module) if module is not pullback else {})}
     test = doctest.DocTestParser().get_doctest(DOCSTRINGS[name], names, name, None, 0)
     report = []
     doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL).run(test, out=report.append)

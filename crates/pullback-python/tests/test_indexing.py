@@ -98,6 +98,16 @@ def test_bad_indices_are_index_errors(index, message):
     assert x.tolist() == A.tolist()
 
 
+def test_messages_say_what_python_calls_an_index():
+    x = pb.zeros(2, dtype=pb.int64)
+    with pytest.raises(IndexError, match=r"^indexing: index 5 is out of range for dim 0 of i64\[2\]"):
+        x[5]
+    with pytest.raises(TypeError, match="^assignment: expected a value that can be stored"):
+        x[0] = 0.5
+    with pytest.raises(IndexError, match="vmap.*indexing: index 5"):
+        vmap(lambda x: x[5])(pb.zeros(2, 3))
+
+
 def test_a_step_of_zero_is_refused():
     with pytest.raises(ValueError, match="step"):
         pb.tensor(A)[::0]

@@ -94,7 +94,7 @@ def flat(value):
     "doc, name", sorted({(doc, name) for _, name, doc, _ in TABLE if ">>>" in doc}), ids=lambda v: v[:30].split(" ")[0]
 )
 def test_examples_of_the_documentation_run(doc, name):
-    test = doctest.DocTestParser().get_doctest(doc, {"pullback": pb}, name, None, 0)
+    test = doctest.DocTestParser().get_doctest(doc, {}, name, None, 0)
     runner = doctest.DocTestRunner(verbose=False)
     assert runner.run(test).failed == 0
 

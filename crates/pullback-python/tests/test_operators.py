@@ -47,6 +47,7 @@ def test_floor_division_of_floats_fits_the_remainder():
     assert (a // b).tolist() == [1.0 // 0.1, -1.0 // 0.1, 6.0 // 0.1] == [9.0, -10.0, 59.0]
     q, r = divmod(pb.tensor([7.5, -7.5]), 2)
     assert (q.tolist(), r.tolist()) == ([3.0, -4.0], [1.5, 0.5])
+    assert [part.tolist() for part in divmod(7, pb.tensor([2, -2]))] == [[3, -4], [1, -1]]
     assert (pb.tensor([1.0, -1.0]) // 0.0).tolist() == [np.inf, -np.inf]
 
 
@@ -91,7 +92,7 @@ def test_signs():
 @pytest.mark.parametrize("other", ["a", [1.0, 2.0], (1, 2), None, Decimal(1), object(), {}])
 def test_foreign_types_are_left_to_themselves(other):
     x = pb.ones(2)
-    for op in (operator.add, operator.truediv, operator.lt, operator.matmul):
+    for op in (operator.add, operator.truediv, operator.lt, operator.matmul, divmod):
         with pytest.raises(TypeError, match="not supported|unsupported operand"):
             op(x, other)
     assert (x == other) is False and (x != other) is True

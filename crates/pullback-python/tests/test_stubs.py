@@ -22,7 +22,7 @@ def test_the_stubs_are_what_the_script_writes():
 # A value of each type that a parameter has.
 VALUES = {
     "Tensor": "t",
-    "Tensor | Number": "2.5",
+    "Tensor | _Number": "2.5",
     "Iterable[Tensor]": "[t, t]",
     "SupportsIndex": "1",
     "SupportsIndex | Iterable[SupportsIndex]": "(1, 2)",
@@ -30,7 +30,8 @@ VALUES = {
     "SupportsFloat | Iterable[SupportsFloat]": "[0.5]",
     "bool": "True",
     "str": "'ij'",
-    "DTypeLike": "pullback.float64",
+    "_DTypeLike": "pullback.float64",
+    "Key | Generator": "k",
 }
 
 
@@ -44,13 +45,14 @@ def value(type_):
 def program():
     """A call of every overload of every operation, with every parameter by position and by name."""
     lines = ["import pullback", "import pullback.nn.functional", "from pullback import Tensor, return_types", ""]
-    lines.append("def calls(t: Tensor) -> None:")
+    lines.append("def calls(t: Tensor, k: pullback.random.Key) -> None:")
     results = 0
     for namespaces, name, _, overloads in _core._signatures():
         for (first, *rest), result in overloads:
             for by_name in (False, True):
                 given = [value(type_) for _, type_, _, _ in rest]
-                if by_name:
+                # What comes behind those that are given one by one has a name.
+                if by_name or first[3]:
                     given = [f"{p[0]}={v}" for p, v in zip(rest, given)]
                 for home in namespaces or [None]:
                     if home is None:

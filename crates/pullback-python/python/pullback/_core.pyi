@@ -4,7 +4,7 @@
 
 import builtins
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Literal, SupportsFloat, SupportsIndex, TypeAlias, overload
+from typing import Any, Literal, SupportsFloat, SupportsIndex, TypeAlias, final, overload
 
 from . import return_types
 
@@ -13,8 +13,8 @@ _int: TypeAlias = builtins.int
 _float: TypeAlias = builtins.float
 _complex: TypeAlias = builtins.complex
 _dtype: TypeAlias = dtype
-Number: TypeAlias = _bool | _int | _float | _complex
-DTypeLike: TypeAlias = _dtype | type[Any] | str | Any
+_Number: TypeAlias = _bool | _int | _float | _complex
+_DTypeLike: TypeAlias = _dtype | type[Any] | str | Any
 
 __version__: str
 
@@ -30,6 +30,7 @@ class InternalError(Exception):
 
 function: Any
 
+@final
 class dtype:
     """The type of the elements of a tensor: `pullback.float32` and its relatives."""
 
@@ -82,9 +83,38 @@ cdouble: dtype
 
 autograd: Any
 
+@final
 class Tensor:
     """An n-dimensional array of numbers, or the stand-in for one inside a transform."""
 
+    @property
+    def requires_grad(self) -> _bool: ...
+    @requires_grad.setter
+    def requires_grad(self, value: _bool) -> None: ...
+    def requires_grad_(self, /, requires_grad: _bool = True) -> Tensor: ...
+    @property
+    def is_leaf(self) -> _bool: ...
+    @property
+    def grad(self) -> Tensor | None: ...
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None: ...
+    @grad.deleter
+    def grad(self) -> None: ...
+    def zero_grad(self, /) -> None: ...
+    def backward(
+        self,
+        /,
+        gradient: Tensor | None = None,
+        retain_graph: _bool | None = None,
+        create_graph: _bool = False,
+        inputs: Tensor | Sequence[Tensor] | None = None,
+    ) -> None: ...
+    def retain_grad(self, /) -> None: ...
+    @property
+    def retains_grad(self) -> _bool: ...
+    def detach_(self, /) -> Tensor: ...
+    def register_hook(self, /, hook: Any) -> Any: ...
+    def register_post_accumulate_grad_hook(self, /, hook: Any) -> Any: ...
     @property
     def shape(self) -> tuple[_int, ...]: ...
     @property
@@ -122,13 +152,13 @@ class Tensor:
     def is_signed(self) -> _bool: ...
     def to(
         self,
-        *args: DTypeLike | Tensor,
-        dtype: DTypeLike | None = None,
+        *args: _DTypeLike | Tensor,
+        dtype: _DTypeLike | None = None,
         device: str | None = None,
         copy: _bool = False,
         non_blocking: _bool = False,
     ) -> Tensor: ...
-    def type(self, dtype: DTypeLike) -> Tensor: ...
+    def type(self, dtype: _DTypeLike) -> Tensor: ...
     def type_as(self, other: Tensor) -> Tensor: ...
     def float(self) -> Tensor: ...
     def double(self) -> Tensor: ...
@@ -146,35 +176,35 @@ class Tensor:
     def new_zeros(
         self,
         *size: SupportsIndex | Sequence[SupportsIndex],
-        dtype: DTypeLike | None = None,
+        dtype: _DTypeLike | None = None,
         device: str | None = None,
         requires_grad: _bool = False,
     ) -> Tensor: ...
     def new_ones(
         self,
         *size: SupportsIndex | Sequence[SupportsIndex],
-        dtype: DTypeLike | None = None,
+        dtype: _DTypeLike | None = None,
         device: str | None = None,
         requires_grad: _bool = False,
     ) -> Tensor: ...
     def new_empty(
         self,
         *size: SupportsIndex | Sequence[SupportsIndex],
-        dtype: DTypeLike | None = None,
+        dtype: _DTypeLike | None = None,
         device: str | None = None,
         requires_grad: _bool = False,
     ) -> Tensor: ...
     def new_full(
         self,
         size: SupportsIndex | Sequence[SupportsIndex],
-        fill_value: Number | Tensor,
+        fill_value: _Number | Tensor,
         *,
-        dtype: DTypeLike | None = None,
+        dtype: _DTypeLike | None = None,
         device: str | None = None,
         requires_grad: _bool = False,
     ) -> Tensor: ...
     def new_tensor(
-        self, data: Any, *, dtype: DTypeLike | None = None, device: str | None = None, requires_grad: _bool = False
+        self, data: Any, *, dtype: _DTypeLike | None = None, device: str | None = None, requires_grad: _bool = False
     ) -> Tensor: ...
     def numpy(self, *, force: _bool = False) -> Any: ...
     def __array__(self, dtype: Any = None, copy: _bool | None = None) -> Any: ...
@@ -188,26 +218,26 @@ class Tensor:
         copy: _bool | None = None,
     ) -> Any: ...
     def __dlpack_device__(self) -> tuple[_int, _int]: ...
-    def add_(self, other: Tensor | Number, *, alpha: Tensor | Number | None = None) -> Tensor: ...
-    def sub_(self, other: Tensor | Number, *, alpha: Tensor | Number | None = None) -> Tensor: ...
-    def mul_(self, other: Tensor | Number) -> Tensor: ...
-    def div_(self, other: Tensor | Number) -> Tensor: ...
-    def fill_(self, value: Tensor | Number) -> Tensor: ...
+    def add_(self, other: Tensor | _Number, *, alpha: Tensor | _Number | None = None) -> Tensor: ...
+    def sub_(self, other: Tensor | _Number, *, alpha: Tensor | _Number | None = None) -> Tensor: ...
+    def mul_(self, other: Tensor | _Number) -> Tensor: ...
+    def div_(self, other: Tensor | _Number) -> Tensor: ...
+    def fill_(self, value: Tensor | _Number) -> Tensor: ...
     def zero_(self) -> Tensor: ...
-    def copy_(self, other: Tensor | Number, non_blocking: _bool = False) -> Tensor: ...
+    def copy_(self, other: Tensor | _Number, non_blocking: _bool = False) -> Tensor: ...
     def uniform_(self, from_: SupportsFloat = 0.0, to: SupportsFloat = 1.0, *, generator: Generator | Key | None = None) -> Tensor: ...
     def normal_(self, mean: SupportsFloat = 0.0, std: SupportsFloat = 1.0, *, generator: Generator | Key | None = None) -> Tensor: ...
     def __setitem__(self, index: Any, value: Any, /) -> None: ...
     def __delitem__(self, index: Any, /) -> None: ...
-    def __contains__(self, value: Tensor | Number, /) -> _bool: ...
+    def __contains__(self, value: Tensor | _Number, /) -> _bool: ...
     def __format__(self, format: str, /) -> str: ...
     def __copy__(self) -> Tensor: ...
     def __deepcopy__(self, memo: Any, /) -> Tensor: ...
-    def __floordiv__(self, other: Tensor | Number, /) -> Tensor: ...
-    def __rfloordiv__(self, other: Tensor | Number, /) -> Tensor: ...
-    def __mod__(self, other: Tensor | Number, /) -> Tensor: ...
-    def __rmod__(self, other: Tensor | Number, /) -> Tensor: ...
-    def __divmod__(self, other: Tensor | Number, /) -> tuple[Tensor, Tensor]: ...
+    def __floordiv__(self, other: Tensor | _Number, /) -> Tensor: ...
+    def __rfloordiv__(self, other: Tensor | _Number, /) -> Tensor: ...
+    def __mod__(self, other: Tensor | _Number, /) -> Tensor: ...
+    def __rmod__(self, other: Tensor | _Number, /) -> Tensor: ...
+    def __divmod__(self, other: Tensor | _Number, /) -> tuple[Tensor, Tensor]: ...
     def __and__(self, other: Tensor | _bool, /) -> Tensor: ...
     def __rand__(self, other: Tensor | _bool, /) -> Tensor: ...
     def __or__(self, other: Tensor | _bool, /) -> Tensor: ...
@@ -224,32 +254,32 @@ class Tensor:
     def __complex__(self) -> _complex: ...
     def __index__(self) -> _int: ...
     def __getitem__(self, index: Any, /) -> Tensor: ...
-    def __add__(self, other: Tensor | Number, /) -> Tensor: ...
-    def __radd__(self, other: Tensor | Number, /) -> Tensor: ...
-    def __sub__(self, other: Tensor | Number, /) -> Tensor: ...
-    def __rsub__(self, other: Tensor | Number, /) -> Tensor: ...
-    def __mul__(self, other: Tensor | Number, /) -> Tensor: ...
-    def __rmul__(self, other: Tensor | Number, /) -> Tensor: ...
-    def __truediv__(self, other: Tensor | Number, /) -> Tensor: ...
-    def __rtruediv__(self, other: Tensor | Number, /) -> Tensor: ...
-    def __pow__(self, other: Tensor | Number, mod: None = None, /) -> Tensor: ...
-    def __rpow__(self, other: Tensor | Number, mod: None = None, /) -> Tensor: ...
+    def __add__(self, other: Tensor | _Number, /) -> Tensor: ...
+    def __radd__(self, other: Tensor | _Number, /) -> Tensor: ...
+    def __sub__(self, other: Tensor | _Number, /) -> Tensor: ...
+    def __rsub__(self, other: Tensor | _Number, /) -> Tensor: ...
+    def __mul__(self, other: Tensor | _Number, /) -> Tensor: ...
+    def __rmul__(self, other: Tensor | _Number, /) -> Tensor: ...
+    def __truediv__(self, other: Tensor | _Number, /) -> Tensor: ...
+    def __rtruediv__(self, other: Tensor | _Number, /) -> Tensor: ...
+    def __pow__(self, other: Tensor | _Number, mod: None = None, /) -> Tensor: ...
+    def __rpow__(self, other: Tensor | _Number, mod: None = None, /) -> Tensor: ...
     def __matmul__(self, other: Tensor, /) -> Tensor: ...
     def __rmatmul__(self, other: Tensor, /) -> Tensor: ...
-    def __iadd__(self, other: Tensor | Number, /) -> Tensor: ...
-    def __isub__(self, other: Tensor | Number, /) -> Tensor: ...
-    def __imul__(self, other: Tensor | Number, /) -> Tensor: ...
-    def __itruediv__(self, other: Tensor | Number, /) -> Tensor: ...
+    def __iadd__(self, other: Tensor | _Number, /) -> Tensor: ...
+    def __isub__(self, other: Tensor | _Number, /) -> Tensor: ...
+    def __imul__(self, other: Tensor | _Number, /) -> Tensor: ...
+    def __itruediv__(self, other: Tensor | _Number, /) -> Tensor: ...
     def __neg__(self) -> Tensor: ...
     def __pos__(self) -> Tensor: ...
     def __abs__(self) -> Tensor: ...
     def __invert__(self) -> Tensor: ...
     def __eq__(self, other: object, /) -> Tensor: ...  # type: ignore[override]
     def __ne__(self, other: object, /) -> Tensor: ...  # type: ignore[override]
-    def __lt__(self, other: Tensor | Number, /) -> Tensor: ...
-    def __le__(self, other: Tensor | Number, /) -> Tensor: ...
-    def __gt__(self, other: Tensor | Number, /) -> Tensor: ...
-    def __ge__(self, other: Tensor | Number, /) -> Tensor: ...
+    def __lt__(self, other: Tensor | _Number, /) -> Tensor: ...
+    def __le__(self, other: Tensor | _Number, /) -> Tensor: ...
+    def __gt__(self, other: Tensor | _Number, /) -> Tensor: ...
+    def __ge__(self, other: Tensor | _Number, /) -> Tensor: ...
     def __hash__(self) -> _int: ...
     __array_priority__: Any
     __array_ufunc__: None
@@ -285,7 +315,7 @@ class Tensor:
         """The largest elements of windows that cut volumes into the given numbers of parts, which are those of
         `adaptive_avg_pool3d`.
         """
-    def add(self, /, other: Tensor | Number) -> Tensor:
+    def add(self, /, other: Tensor | _Number) -> Tensor:
         """Adds `rhs`, elementwise."""
     def all(self, /, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: _bool = False) -> Tensor:
         """Whether all elements are non-zero along `dims`, all of them if the list is empty."""
@@ -311,7 +341,7 @@ class Tensor:
         """The number whose hyperbolic sine each element is."""
     def atan(self, /) -> Tensor:
         """The angle in radians, from `-π/2` to `π/2`, whose tangent each element is."""
-    def atan2(self, /, other: Tensor | Number) -> Tensor:
+    def atan2(self, /, other: Tensor | _Number) -> Tensor:
         """The angle in radians, from `-π` to `π`, of the point whose ordinate is this tensor and whose abscissa is `x`."""
     def atanh(self, /) -> Tensor:
         """The number whose hyperbolic tangent each element is; NaN outside `-1..=1`."""
@@ -348,15 +378,6 @@ class Tensor:
         divisor_override: SupportsIndex | None = None,
     ) -> Tensor:
         """The mean of each window over volumes: `avg_pool1d` over the last 3 dimensions."""
-    def backward(
-        self,
-        /,
-        gradient: Any = ...,
-        retain_graph: Any = ...,
-        create_graph: Any = ...,
-        inputs: Any = ...,
-    ) -> Any:
-        """Walks back from this tensor and adds its gradients to the leaves that it depends on."""
     def batch_norm(
         self,
         /,
@@ -555,8 +576,6 @@ class Tensor:
         """The determinants of matrices."""
     def detach(self, /) -> Tensor:
         """The same values as a constant: whatever is being differentiated, this tensor does not depend on it."""
-    def detach_(self, /) -> Any:
-        """Cuts this tensor off from everything that it was computed from. Returns the tensor."""
     def diag(self, /, diagonal: SupportsIndex = 0) -> Tensor:
         """The matrix with a vector on diagonal number `offset`, or the diagonal of a matrix."""
     def diag_embed(self, /, offset: SupportsIndex = 0, dim1: SupportsIndex = -2, dim2: SupportsIndex = -1) -> Tensor:
@@ -578,7 +597,7 @@ class Tensor:
         """The differences of neighbours along `dim`, taken `n` times: element `k` of the first is `x[k + 1] - x[k]`."""
     def digamma(self, /) -> Tensor:
         """The derivative of `lgamma`, elementwise: minus infinity at 0, NaN at the negative whole numbers."""
-    def div(self, /, other: Tensor | Number) -> Tensor:
+    def div(self, /, other: Tensor | _Number) -> Tensor:
         """Divides by `rhs`, elementwise; integers are divided as floats."""
     def dot(self, /, other: Tensor) -> Tensor:
         """The scalar product of two vectors."""
@@ -600,7 +619,7 @@ class Tensor:
         """`x` where it is positive, else `alpha·(exp(x) - 1)`, exact also near 0."""
     def embedding(self, /, weight: Tensor, padding_idx: SupportsIndex | None = None) -> Tensor:
         """The rows of the table `weight` that the elements name."""
-    def eq(self, /, other: Tensor | Number) -> Tensor:
+    def eq(self, /, other: Tensor | _Number) -> Tensor:
         """True where the elements are equal."""
     def erf(self, /) -> Tensor:
         """The error function, elementwise: `2/sqrt(π)` times the integral of `exp(-t²)` from 0 to `x`."""
@@ -628,9 +647,9 @@ class Tensor:
     def flip(self, /, dims: SupportsIndex | Iterable[SupportsIndex]) -> Tensor: ...
     def floor(self, /) -> Tensor:
         """The largest whole number not above each element."""
-    def floor_divide(self, /, divisor: Tensor | Number) -> Tensor:
+    def floor_divide(self, /, divisor: Tensor | _Number) -> Tensor:
         """The quotient of each element and `divisor`, rounded down. Python's `//`."""
-    def fmod(self, /, other: Tensor | Number) -> Tensor:
+    def fmod(self, /, other: Tensor | _Number) -> Tensor:
         """What is left of each element after a division by `divisor` whose quotient is rounded towards zero: it has the
         sign of the element. Rust's `%`.
         """
@@ -649,7 +668,7 @@ class Tensor:
         """The negative logarithm of the density that the normal distribution with mean `x` and variance `var` has at `target`, less a
         constant: `(log(v) + (x - t)²/v)/2` where `v` is the variance, at least `eps`.
         """
-    def ge(self, /, other: Tensor | Number) -> Tensor:
+    def ge(self, /, other: Tensor | _Number) -> Tensor:
         """True where the left element is larger or equal."""
     def gelu(self, /) -> Tensor:
         """`x·Φ(x)`, elementwise, where `Φ` is the distribution function of the standard normal distribution; 0 at minus
@@ -661,9 +680,6 @@ class Tensor:
         """
     def glu(self, /, dim: SupportsIndex = -1) -> Tensor:
         """The first half along `dim` times the sigmoid of the second."""
-    @property
-    def grad(self) -> Any:
-        """The gradient that has accumulated in this leaf, or None."""
     def group_norm(
         self,
         /,
@@ -675,7 +691,7 @@ class Tensor:
         """The elements of each of `groups` equal groups of channels of each image less their mean, over their standard deviation, times the
         weight of their channel, plus its bias.
         """
-    def gt(self, /, other: Tensor | Number) -> Tensor:
+    def gt(self, /, other: Tensor | _Number) -> Tensor:
         """True where the left element is larger."""
     def hardshrink(self, /, lambd: SupportsFloat = 0.5) -> Tensor:
         """`x` where it is larger than `lambda` in size, else 0."""
@@ -707,7 +723,7 @@ class Tensor:
         """Half the square of the difference from `target` where that is at most `delta` in size, else
         `delta·(|x - target| - delta/2)`.
         """
-    def hypot(self, /, other: Tensor | Number) -> Tensor:
+    def hypot(self, /, other: Tensor | _Number) -> Tensor:
         """`sqrt(x² + y²)`, elementwise, without overflow."""
     def i0(self, /) -> Tensor:
         """The modified Bessel function of the first kind of order 0, elementwise."""
@@ -736,9 +752,9 @@ class Tensor:
         """The tensor with slices of `src` written along `dim` at the places that `index` gives; of several writes to one
         place the last one stays.
         """
-    def index_fill(self, /, dim: SupportsIndex, index: Tensor, value: Tensor | Number) -> Tensor:
+    def index_fill(self, /, dim: SupportsIndex, index: Tensor, value: Tensor | _Number) -> Tensor:
         """The tensor with the slices along `dim` at the places that `index` gives filled with one value."""
-    def index_put(self, /, indices: Iterable[Tensor], values: Tensor | Number, accumulate: _bool = False) -> Tensor:
+    def index_put(self, /, indices: Iterable[Tensor], values: Tensor | _Number, accumulate: _bool = False) -> Tensor:
         """The tensor with `values` in the part that an index selects, or added to it if `accumulate`: then several values
         for one position add up, in row-major order.
         """
@@ -777,9 +793,6 @@ class Tensor:
         """Images of another size."""
     def inv(self, /) -> Tensor:
         """The inverses of matrices. To solve a system, `solve` is faster and more accurate."""
-    @property
-    def is_leaf(self) -> Any:
-        """True unless this tensor is the result of an operation that was recorded, or a transform is working on it."""
     def isfinite(self, /) -> Tensor:
         """True where an element is neither infinite nor NaN."""
     def isinf(self, /) -> Tensor:
@@ -811,11 +824,11 @@ class Tensor:
         """The elements of each layer less their mean, over their standard deviation: `(x - mean)/sqrt(variance + eps)·weight + bias`. The
         variance is that of the elements themselves, divided by their number.
         """
-    def le(self, /, other: Tensor | Number) -> Tensor:
+    def le(self, /, other: Tensor | _Number) -> Tensor:
         """True where the left element is smaller or equal."""
     def leaky_relu(self, /, negative_slope: SupportsFloat = 0.01) -> Tensor:
         """`x` where it is positive, else `negative_slope·x`."""
-    def lerp(self, /, end: Tensor, weight: Tensor | Number) -> Tensor:
+    def lerp(self, /, end: Tensor, weight: Tensor | _Number) -> Tensor:
         """The point between this tensor, for weight 0, and `end`, for weight 1: `x + weight·(end - x)`, which is exact at both
         ends. Other weights go beyond.
         """
@@ -846,19 +859,19 @@ class Tensor:
         """The logarithm of `sigmoid`, elementwise, without underflow."""
     def log_softmax(self, /, dim: SupportsIndex) -> Tensor:
         """`x - log(Σ exp(x))` along `dim`, the logarithm of `softmax` without its rounding."""
-    def logaddexp(self, /, other: Tensor | Number) -> Tensor:
+    def logaddexp(self, /, other: Tensor | _Number) -> Tensor:
         """`log(exp(x) + exp(y))`, elementwise, without overflow: the sum of two numbers given by their logarithms."""
     def logcumsumexp(self, /, dim: SupportsIndex) -> Tensor:
         """The logarithm of the running sum of exponentials along `dim`: element `k` is `log(exp(x[0]) + … + exp(x[k]))`."""
     def logdet(self, /) -> Tensor:
         """The logarithms of the determinants of matrices: NaN where they are negative, -∞ where they are 0."""
-    def logical_and(self, /, other: Tensor | Number) -> Tensor:
+    def logical_and(self, /, other: Tensor | _Number) -> Tensor:
         """True where both elements are true."""
     def logical_not(self, /) -> Tensor:
         """True where an element is false or zero."""
-    def logical_or(self, /, other: Tensor | Number) -> Tensor:
+    def logical_or(self, /, other: Tensor | _Number) -> Tensor:
         """True where at least one element is true."""
-    def logical_xor(self, /, other: Tensor | Number) -> Tensor:
+    def logical_xor(self, /, other: Tensor | _Number) -> Tensor:
         """True where exactly one element is true."""
     def logsumexp(self, /, dim: SupportsIndex | Iterable[SupportsIndex], keepdim: _bool = False) -> Tensor:
         """`log(Σ exp(x))` over `dims`, all of them if the list is empty."""
@@ -866,7 +879,7 @@ class Tensor:
         """The solutions `X` for which `A X` is nearest to `B`, this tensor being the matrices `A` of full rank; of many solutions the
         shortest.
         """
-    def lt(self, /, other: Tensor | Number) -> Tensor:
+    def lt(self, /, other: Tensor | _Number) -> Tensor:
         """True where the left element is smaller."""
     def lu(self, /) -> return_types.lu:
         """The factors of `A = P L U` by elimination with partial pivoting: a permutation, a lower triangle with ones on the
@@ -885,7 +898,7 @@ class Tensor:
         reduction: Literal['none', 'mean', 'sum'] = 'mean',
     ) -> Tensor:
         """`max(0, -t·(x - other) + margin)`: how far `x` is from being larger (for a target of 1) or smaller (for -1) than `other` by the margin."""
-    def masked_fill(self, /, mask: Tensor, value: Tensor | Number) -> Tensor:
+    def masked_fill(self, /, mask: Tensor, value: Tensor | _Number) -> Tensor:
         """The elements, with those where `mask` holds replaced by `value`."""
     def masked_scatter(self, /, mask: Tensor, source: Tensor) -> Tensor:
         """The tensor with the elements at which a mask is true replaced by those of `source`, in turn."""
@@ -908,7 +921,7 @@ class Tensor:
     @overload
     def max(self, /) -> Tensor: ...
     @overload
-    def max(self, /, other: Tensor | Number) -> Tensor: ...
+    def max(self, /, other: Tensor | _Number) -> Tensor: ...
     def max_pool1d(
         self,
         /,
@@ -969,7 +982,7 @@ class Tensor:
         ceil_mode: _bool = False,
     ) -> return_types.max_pool3d_with_indices:
         """`max_pool3d`, and where in its volume each element was, as `i64` in row-major order."""
-    def maximum(self, /, other: Tensor | Number) -> Tensor:
+    def maximum(self, /, other: Tensor | _Number) -> Tensor:
         """The larger of two elements; NaN if either is NaN."""
     def mean(self, /, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: _bool = False) -> Tensor:
         """The mean over `dims`, all of them if the list is empty."""
@@ -982,8 +995,8 @@ class Tensor:
     @overload
     def min(self, /) -> Tensor: ...
     @overload
-    def min(self, /, other: Tensor | Number) -> Tensor: ...
-    def minimum(self, /, other: Tensor | Number) -> Tensor:
+    def min(self, /, other: Tensor | _Number) -> Tensor: ...
+    def minimum(self, /, other: Tensor | _Number) -> Tensor:
         """The smaller of two elements; NaN if either is NaN."""
     def mish(self, /) -> Tensor:
         """`x·tanh(softplus(x))`, elementwise; 0 at minus infinity."""
@@ -996,7 +1009,7 @@ class Tensor:
         """Dimensions moved to other places, the others keeping their order."""
     def mse_loss(self, /, target: Tensor, reduction: Literal['none', 'mean', 'sum'] = 'mean') -> Tensor:
         """`mse_loss` with another reduction than the mean."""
-    def mul(self, /, other: Tensor | Number) -> Tensor:
+    def mul(self, /, other: Tensor | _Number) -> Tensor:
         """Multiplies by `rhs`, elementwise."""
     def multi_margin_loss(
         self,
@@ -1025,7 +1038,7 @@ class Tensor:
     def nanquantile(
         self,
         /,
-        q: Tensor | Number,
+        q: Tensor | _Number,
         dim: SupportsIndex | None = None,
         keepdim: _bool = False,
         interpolation: Literal['linear', 'lower', 'higher', 'midpoint', 'nearest'] = 'linear',
@@ -1035,7 +1048,7 @@ class Tensor:
         """The sum over `dims` of the elements that are not NaN, over all dimensions if the list is empty."""
     def narrow(self, /, dim: SupportsIndex, start: SupportsIndex, length: SupportsIndex) -> Tensor:
         """`len` elements along `dim` from `start` on, as a view."""
-    def ne(self, /, other: Tensor | Number) -> Tensor:
+    def ne(self, /, other: Tensor | _Number) -> Tensor:
         """True where the elements differ."""
     def neg(self, /) -> Tensor:
         """The negative, elementwise."""
@@ -1053,7 +1066,7 @@ class Tensor:
         """The `p`-norms of the vectors along `dims`, all dimensions if the list is empty; see `norm`."""
     def normalize(self, /, p: SupportsFloat = 2.0, dim: SupportsIndex = 1, eps: SupportsFloat = 1e-12) -> Tensor:
         """The tensor over its `p`-norms along `dim`, or over `eps` where they are smaller."""
-    def one_hot(self, /, num_classes: SupportsIndex, dtype: DTypeLike | None = 'int64') -> Tensor:
+    def one_hot(self, /, num_classes: SupportsIndex, dtype: _DTypeLike | None = 'int64') -> Tensor:
         """One at the position that each element names and zero elsewhere, along a new last dimension of size `classes`."""
     def outer(self, /, other: Tensor) -> Tensor:
         """The matrix of all products of an element of one vector with an element of another."""
@@ -1101,7 +1114,7 @@ class Tensor:
         """The derivative of order `n` of `digamma`, elementwise, which is that itself for 0. At 0 and the
         negative whole numbers it is infinite for odd `n` and NaN for even ones from 2 on.
         """
-    def pow(self, /, exponent: Tensor | Number) -> Tensor:
+    def pow(self, /, exponent: Tensor | _Number) -> Tensor:
         """The elements to the power of those of `exponent`, which may also be a number."""
     def prelu(self, /, weight: Tensor) -> Tensor:
         """`x` where it is positive, else `weight·x`, with one weight or one for each channel."""
@@ -1116,7 +1129,7 @@ class Tensor:
     def quantile(
         self,
         /,
-        q: Tensor | Number,
+        q: Tensor | _Number,
         dim: SupportsIndex | None = None,
         keepdim: _bool = False,
         interpolation: Literal['linear', 'lower', 'higher', 'midpoint', 'nearest'] = 'linear',
@@ -1124,15 +1137,9 @@ class Tensor:
         """The quantiles `q` of the elements along `dim`, or for `None` of all elements; NaN where there is one."""
     def reciprocal(self, /) -> Tensor:
         """One over each element."""
-    def register_hook(self, /, hook: Any) -> Any:
-        """Calls `hook(grad)` in every backward with the complete gradient of this tensor. What it returns, unless it is
-        None, takes the place of the gradient.
-        """
-    def register_post_accumulate_grad_hook(self, /, hook: Any) -> Any:
-        """Calls `hook(tensor)` after every backward that added to the gradient of this leaf."""
     def relu(self, /) -> Tensor:
         """`x` where it is positive, else 0; NaN for NaN."""
-    def remainder(self, /, other: Tensor | Number) -> Tensor:
+    def remainder(self, /, other: Tensor | _Number) -> Tensor:
         """What is left of each element after a division by `divisor` whose quotient is rounded down: it has the sign of
         the divisor. Python's `%`.
         """
@@ -1143,21 +1150,11 @@ class Tensor:
     def repeat(self, /, repeats: SupportsIndex | Iterable[SupportsIndex]) -> Tensor: ...
     def repeat_interleave(self, /, repeats: SupportsIndex, dim: SupportsIndex) -> Tensor:
         """Every slice along `dim` repeated `repeats` times, the copies next to each other."""
-    @property
-    def requires_grad(self) -> Any:
-        """True if gradients flow through this tensor to a leaf, or if it is one. Settable for leaves."""
-    def requires_grad_(self, /, requires_grad: Any = ...) -> Any:
-        """Makes this tensor a leaf that gradients flow to, or, with False, a constant again. Returns the tensor."""
     @overload
     def reshape(self, /, *shape: SupportsIndex) -> Tensor:
         """The same elements in row-major order under another shape."""
     @overload
     def reshape(self, /, shape: SupportsIndex | Iterable[SupportsIndex]) -> Tensor: ...
-    def retain_grad(self, /) -> Any:
-        """Lets gradients of this result of an operation accumulate in `grad`, as in a leaf. It does nothing for leaves."""
-    @property
-    def retains_grad(self) -> Any:
-        """True if gradients of this result of an operation accumulate in it. See `retain_grad()`."""
     def rms_norm(
         self,
         /,
@@ -1194,12 +1191,12 @@ class Tensor:
         seed: SupportsIndex | None = None,
     ) -> Tensor:
         """The mean of the values, for each query by the weights `softmax(scale·queries @ keysᵀ + mask)`."""
-    def scatter(self, /, dim: SupportsIndex, index: Tensor, src: Tensor | Number) -> Tensor:
+    def scatter(self, /, dim: SupportsIndex, index: Tensor, src: Tensor | _Number) -> Tensor:
         """The tensor with elements of `src` written at the places that `index` gives along `dim`:
         `out[.., index[.., i, ..], ..] = src[.., i, ..]`; of several writes to one place the last one in row-major order
         of the index stays.
         """
-    def scatter_add(self, /, dim: SupportsIndex, index: Tensor, src: Tensor | Number) -> Tensor:
+    def scatter_add(self, /, dim: SupportsIndex, index: Tensor, src: Tensor | _Number) -> Tensor:
         """The tensor with elements of `src` added at the places that `index` gives along `dim`:
         `out[.., index[.., i, ..], ..] += src[.., i, ..]`, those that meet in row-major order of the index.
         """
@@ -1216,7 +1213,7 @@ class Tensor:
         `out[.., index[.., i, ..], ..]` is the reduction of all `src[.., i, ..]` with this place, and of the element that
         was there if `include_self`.
         """
-    def searchsorted(self, /, input: Tensor | Number, right: _bool = False) -> Tensor:
+    def searchsorted(self, /, input: Tensor | _Number, right: _bool = False) -> Tensor:
         """For each of `values`, how many elements of this sorted sequence come before it: the place, as `i64`, where it is
         inserted to keep the order. With `right` it is inserted behind the elements equal to it, else before them.
         """
@@ -1316,7 +1313,7 @@ class Tensor:
         """The standard deviation over `dims`, all of them if the list is empty: the square root of
         `var`.
         """
-    def sub(self, /, other: Tensor | Number) -> Tensor:
+    def sub(self, /, other: Tensor | _Number) -> Tensor:
         """Subtracts `rhs`, elementwise."""
     def sum(self, /, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: _bool = False) -> Tensor:
         """The sum over `dims`, all of them if the list is empty."""
@@ -1368,7 +1365,7 @@ class Tensor:
         """
     @overload
     def tile(self, /, dims: SupportsIndex | Iterable[SupportsIndex]) -> Tensor: ...
-    def to_dtype(self, /, dtype: DTypeLike) -> Tensor:
+    def to_dtype(self, /, dtype: _DTypeLike) -> Tensor:
         """The elements converted to another dtype."""
     def topk(
         self,
@@ -1438,26 +1435,24 @@ class Tensor:
         """Complex numbers whose real and imaginary parts lie along the last dimension, of size 2."""
     def view_as_real(self, /) -> Tensor:
         """Real and imaginary part along one more dimension, the last one."""
-    def where(self, /, condition: Tensor, other: Tensor | Number) -> Tensor:
+    def where(self, /, condition: Tensor, other: Tensor | _Number) -> Tensor:
         """The elements of `a` where this condition holds, and those of `b` elsewhere."""
-    def xlogy(self, /, other: Tensor | Number) -> Tensor:
+    def xlogy(self, /, other: Tensor | _Number) -> Tensor:
         """`x·log(y)`, elementwise, and 0 where `x` is 0, unless `y` is NaN."""
-    def zero_grad(self, /) -> Any:
-        """Forgets the gradient: `grad` is None again. It does nothing for a constant."""
 
 def tensor(
     data: Any,
     *,
-    dtype: DTypeLike | None = None,
+    dtype: _DTypeLike | None = None,
     device: str | None = None,
     requires_grad: _bool = False,
 ) -> Tensor: ...
 
-def as_tensor(data: Any, dtype: DTypeLike | None = None, device: str | None = None) -> Tensor: ...
+def as_tensor(data: Any, dtype: _DTypeLike | None = None, device: str | None = None) -> Tensor: ...
 
 def zeros(
     *size: SupportsIndex | Sequence[SupportsIndex],
-    dtype: DTypeLike | None = None,
+    dtype: _DTypeLike | None = None,
     device: str | None = None,
     requires_grad: _bool = False,
     **named: SupportsIndex | Sequence[SupportsIndex],
@@ -1465,7 +1460,7 @@ def zeros(
 
 def ones(
     *size: SupportsIndex | Sequence[SupportsIndex],
-    dtype: DTypeLike | None = None,
+    dtype: _DTypeLike | None = None,
     device: str | None = None,
     requires_grad: _bool = False,
     **named: SupportsIndex | Sequence[SupportsIndex],
@@ -1473,7 +1468,7 @@ def ones(
 
 def empty(
     *size: SupportsIndex | Sequence[SupportsIndex],
-    dtype: DTypeLike | None = None,
+    dtype: _DTypeLike | None = None,
     device: str | None = None,
     requires_grad: _bool = False,
     **named: SupportsIndex | Sequence[SupportsIndex],
@@ -1481,9 +1476,9 @@ def empty(
 
 def full(
     size: SupportsIndex | Sequence[SupportsIndex],
-    fill_value: Number | Tensor,
+    fill_value: _Number | Tensor,
     *,
-    dtype: DTypeLike | None = None,
+    dtype: _DTypeLike | None = None,
     device: str | None = None,
     requires_grad: _bool = False,
 ) -> Tensor: ...
@@ -1492,27 +1487,27 @@ def eye(
     n: SupportsIndex,
     m: SupportsIndex | None = None,
     *,
-    dtype: DTypeLike | None = None,
+    dtype: _DTypeLike | None = None,
     device: str | None = None,
     requires_grad: _bool = False,
 ) -> Tensor: ...
 
 def arange(
-    start: Number | Tensor,
-    end: Number | Tensor | None = None,
-    step: Number | Tensor | None = None,
+    start: _Number | Tensor,
+    end: _Number | Tensor | None = None,
+    step: _Number | Tensor | None = None,
     *,
-    dtype: DTypeLike | None = None,
+    dtype: _DTypeLike | None = None,
     device: str | None = None,
     requires_grad: _bool = False,
 ) -> Tensor: ...
 
 def linspace(
-    start: Number | Tensor,
-    end: Number | Tensor,
+    start: _Number | Tensor,
+    end: _Number | Tensor,
     steps: SupportsIndex,
     *,
-    dtype: DTypeLike | None = None,
+    dtype: _DTypeLike | None = None,
     device: str | None = None,
     requires_grad: _bool = False,
 ) -> Tensor: ...
@@ -1524,7 +1519,7 @@ def triu_indices(row: SupportsIndex, col: SupportsIndex, offset: SupportsIndex =
 def zeros_like(
     input: Tensor,
     *,
-    dtype: DTypeLike | None = None,
+    dtype: _DTypeLike | None = None,
     device: str | None = None,
     requires_grad: _bool = False,
 ) -> Tensor: ...
@@ -1532,7 +1527,7 @@ def zeros_like(
 def ones_like(
     input: Tensor,
     *,
-    dtype: DTypeLike | None = None,
+    dtype: _DTypeLike | None = None,
     device: str | None = None,
     requires_grad: _bool = False,
 ) -> Tensor: ...
@@ -1540,22 +1535,23 @@ def ones_like(
 def empty_like(
     input: Tensor,
     *,
-    dtype: DTypeLike | None = None,
+    dtype: _DTypeLike | None = None,
     device: str | None = None,
     requires_grad: _bool = False,
 ) -> Tensor: ...
 
 def full_like(
     input: Tensor,
-    fill_value: Number | Tensor,
+    fill_value: _Number | Tensor,
     *,
-    dtype: DTypeLike | None = None,
+    dtype: _DTypeLike | None = None,
     device: str | None = None,
     requires_grad: _bool = False,
 ) -> Tensor: ...
 
 def from_dlpack(x: Any, *, copy: _bool | None = None) -> Tensor: ...
 
+@final
 class _Memory:
     """The elements of a tensor at one moment, which NumPy may look at: they do not change, whatever happens to the tensor."""
 
@@ -1578,6 +1574,7 @@ def _signatures() -> Any:
     name, its documentation, and for each overload the parameters and the type of the result.
     """
 
+@final
 class Key:
     """What random numbers are drawn from: the same key gives the same numbers, on every machine."""
 
@@ -1602,15 +1599,15 @@ class Key:
         """Dropout that keeps mean 0 and variance 1, for networks with `selu`: each element is replaced, with probability
         `p`, by the value of `selu` at minus infinity, and all are scaled and shifted.
         """
-    def bernoulli(self, /, p: Tensor | Number, shape: SupportsIndex | Iterable[SupportsIndex] | None = None) -> Tensor:
+    def bernoulli(self, /, p: Tensor | _Number, shape: SupportsIndex | Iterable[SupportsIndex] | None = None) -> Tensor:
         """Bools that are true with probability `p`; for a number to the nearest multiple of 2⁻³²."""
     def beta(
         self,
         /,
-        a: Tensor | Number,
-        b: Tensor | Number,
+        a: Tensor | _Number,
+        b: Tensor | _Number,
         shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
-        dtype: DTypeLike | None = 'float32',
+        dtype: _DTypeLike | None = 'float32',
     ) -> Tensor:
         """Numbers of the beta distribution on [0, 1], `x / (x + y)` of two of the gamma distribution with the concentrations
         `a` and `b`.
@@ -1618,10 +1615,10 @@ class Key:
     def binomial(
         self,
         /,
-        count: Tensor | Number,
-        p: Tensor | Number,
+        count: Tensor | _Number,
+        p: Tensor | _Number,
         shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
-        dtype: DTypeLike | None = 'int64',
+        dtype: _DTypeLike | None = 'int64',
     ) -> Tensor:
         """How many of `count` trials succeed if each does with probability `p`."""
     def categorical(self, /, logits: Tensor, shape: SupportsIndex | Iterable[SupportsIndex] | None = None) -> Tensor:
@@ -1630,15 +1627,15 @@ class Key:
         self,
         /,
         shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
-        dtype: DTypeLike | None = 'float32',
+        dtype: _DTypeLike | None = 'float32',
     ) -> Tensor:
         """Numbers of the Cauchy distribution with median 0 and scale 1, which has no mean."""
     def chi2(
         self,
         /,
-        df: Tensor | Number,
+        df: Tensor | _Number,
         shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
-        dtype: DTypeLike | None = 'float32',
+        dtype: _DTypeLike | None = 'float32',
     ) -> Tensor:
         """Numbers of the χ² distribution with `df` degrees of freedom, not only whole ones: twice those of the gamma
         distribution of concentration `df / 2`.
@@ -1648,9 +1645,9 @@ class Key:
     def dirichlet(
         self,
         /,
-        concentration: Tensor | Number,
+        concentration: Tensor | _Number,
         shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
-        dtype: DTypeLike | None = 'float32',
+        dtype: _DTypeLike | None = 'float32',
     ) -> Tensor:
         """Vectors of positive numbers with sum 1: those of the gamma distribution, divided by their sum."""
     def dropout(self, /, x: Tensor, p: SupportsFloat = 0.5) -> Tensor:
@@ -1668,48 +1665,48 @@ class Key:
     def exponential(
         self,
         /,
-        rate: Tensor | Number,
+        rate: Tensor | _Number,
         shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
-        dtype: DTypeLike | None = 'float32',
+        dtype: _DTypeLike | None = 'float32',
     ) -> Tensor:
         """Numbers of the exponential distribution with the given rate: the mean is `1 / rate`."""
     def gamma(
         self,
         /,
-        concentration: Tensor | Number,
+        concentration: Tensor | _Number,
         shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
-        dtype: DTypeLike | None = 'float32',
+        dtype: _DTypeLike | None = 'float32',
     ) -> Tensor:
         """Numbers of the gamma distribution with the given concentration and rate 1: mean and variance are the concentration."""
     def geometric(
         self,
         /,
-        p: Tensor | Number,
+        p: Tensor | _Number,
         shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
-        dtype: DTypeLike | None = 'int64',
+        dtype: _DTypeLike | None = 'int64',
     ) -> Tensor:
         """How many trials fail before the first that succeeds, if each does with probability `p`."""
     def gumbel(
         self,
         /,
         shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
-        dtype: DTypeLike | None = 'float32',
+        dtype: _DTypeLike | None = 'float32',
     ) -> Tensor:
         """Numbers of the Gumbel distribution with mode 0 and scale 1: what is added to logits to sample from them."""
     def laplace(
         self,
         /,
         shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
-        dtype: DTypeLike | None = 'float32',
+        dtype: _DTypeLike | None = 'float32',
     ) -> Tensor:
         """Numbers of the Laplace distribution with mean 0 and scale 1; the variance is 2."""
     def log_normal(
         self,
         /,
-        mean: Tensor | Number,
-        std: Tensor | Number,
+        mean: Tensor | _Number,
+        std: Tensor | _Number,
         shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
-        dtype: DTypeLike | None = 'float32',
+        dtype: _DTypeLike | None = 'float32',
     ) -> Tensor:
         """Numbers whose logarithms have a normal distribution with the given mean and standard deviation."""
     def multinomial(self, /, weights: Tensor, count: SupportsIndex, replacement: _bool = False) -> Tensor:
@@ -1720,7 +1717,7 @@ class Key:
         self,
         /,
         shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
-        dtype: DTypeLike | None = 'float32',
+        dtype: _DTypeLike | None = 'float32',
     ) -> Tensor:
         """Numbers of the normal distribution with mean 0 and variance 1."""
     def permutation(self, /, n: SupportsIndex) -> Tensor:
@@ -1728,9 +1725,9 @@ class Key:
     def poisson(
         self,
         /,
-        rate: Tensor | Number,
+        rate: Tensor | _Number,
         shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
-        dtype: DTypeLike | None = 'int64',
+        dtype: _DTypeLike | None = 'int64',
     ) -> Tensor:
         """How many events there are if they are independent of each other and `rate` are expected: Poisson's distribution."""
     def randint(
@@ -1739,7 +1736,7 @@ class Key:
         low: SupportsIndex,
         high: SupportsIndex,
         shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
-        dtype: DTypeLike | None = 'int64',
+        dtype: _DTypeLike | None = 'int64',
     ) -> Tensor:
         """Integers uniform in `low..high`."""
     def shuffle(self, /, x: Tensor, dim: SupportsIndex = 0) -> Tensor:
@@ -1747,9 +1744,9 @@ class Key:
     def student_t(
         self,
         /,
-        df: Tensor | Number,
+        df: Tensor | _Number,
         shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
-        dtype: DTypeLike | None = 'float32',
+        dtype: _DTypeLike | None = 'float32',
     ) -> Tensor:
         """Numbers of Student's t distribution with `df` degrees of freedom: a normal one, divided by the root of one of
         `chi2` over `df`.
@@ -1757,22 +1754,23 @@ class Key:
     def truncated_normal(
         self,
         /,
-        lower: Tensor | Number,
-        upper: Tensor | Number,
+        lower: Tensor | _Number,
+        upper: Tensor | _Number,
         shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
-        dtype: DTypeLike | None = 'float32',
+        dtype: _DTypeLike | None = 'float32',
     ) -> Tensor:
         """Numbers of the standard normal distribution between `lower` and `upper`, which may be infinite."""
     def uniform(
         self,
         /,
         shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
-        dtype: DTypeLike | None = 'float32',
+        dtype: _DTypeLike | None = 'float32',
     ) -> Tensor:
         """Numbers uniform in [0, 1): multiples of 2⁻¹¹ for `f16`, of 2⁻⁸ for `bf16`, of 2⁻²⁴ for `f32`, of
         2⁻⁵³ for `f64`.
         """
 
+@final
 class Generator:
     """A key with a counter: each draw takes other numbers, those of the next key."""
 
@@ -1784,15 +1782,15 @@ class Generator:
         """Dropout that keeps mean 0 and variance 1, for networks with `selu`: each element is replaced, with probability
         `p`, by the value of `selu` at minus infinity, and all are scaled and shifted.
         """
-    def bernoulli(self, /, p: Tensor | Number, shape: SupportsIndex | Iterable[SupportsIndex] | None = None) -> Tensor:
+    def bernoulli(self, /, p: Tensor | _Number, shape: SupportsIndex | Iterable[SupportsIndex] | None = None) -> Tensor:
         """Bools that are true with probability `p`; for a number to the nearest multiple of 2⁻³²."""
     def beta(
         self,
         /,
-        a: Tensor | Number,
-        b: Tensor | Number,
+        a: Tensor | _Number,
+        b: Tensor | _Number,
         shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
-        dtype: DTypeLike | None = 'float32',
+        dtype: _DTypeLike | None = 'float32',
     ) -> Tensor:
         """Numbers of the beta distribution on [0, 1], `x / (x + y)` of two of the gamma distribution with the concentrations
         `a` and `b`.
@@ -1800,10 +1798,10 @@ class Generator:
     def binomial(
         self,
         /,
-        count: Tensor | Number,
-        p: Tensor | Number,
+        count: Tensor | _Number,
+        p: Tensor | _Number,
         shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
-        dtype: DTypeLike | None = 'int64',
+        dtype: _DTypeLike | None = 'int64',
     ) -> Tensor:
         """How many of `count` trials succeed if each does with probability `p`."""
     def categorical(self, /, logits: Tensor, shape: SupportsIndex | Iterable[SupportsIndex] | None = None) -> Tensor:
@@ -1812,15 +1810,15 @@ class Generator:
         self,
         /,
         shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
-        dtype: DTypeLike | None = 'float32',
+        dtype: _DTypeLike | None = 'float32',
     ) -> Tensor:
         """Numbers of the Cauchy distribution with median 0 and scale 1, which has no mean."""
     def chi2(
         self,
         /,
-        df: Tensor | Number,
+        df: Tensor | _Number,
         shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
-        dtype: DTypeLike | None = 'float32',
+        dtype: _DTypeLike | None = 'float32',
     ) -> Tensor:
         """Numbers of the χ² distribution with `df` degrees of freedom, not only whole ones: twice those of the gamma
         distribution of concentration `df / 2`.
@@ -1830,9 +1828,9 @@ class Generator:
     def dirichlet(
         self,
         /,
-        concentration: Tensor | Number,
+        concentration: Tensor | _Number,
         shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
-        dtype: DTypeLike | None = 'float32',
+        dtype: _DTypeLike | None = 'float32',
     ) -> Tensor:
         """Vectors of positive numbers with sum 1: those of the gamma distribution, divided by their sum."""
     def dropout(self, /, x: Tensor, p: SupportsFloat = 0.5) -> Tensor:
@@ -1850,48 +1848,48 @@ class Generator:
     def exponential(
         self,
         /,
-        rate: Tensor | Number,
+        rate: Tensor | _Number,
         shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
-        dtype: DTypeLike | None = 'float32',
+        dtype: _DTypeLike | None = 'float32',
     ) -> Tensor:
         """Numbers of the exponential distribution with the given rate: the mean is `1 / rate`."""
     def gamma(
         self,
         /,
-        concentration: Tensor | Number,
+        concentration: Tensor | _Number,
         shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
-        dtype: DTypeLike | None = 'float32',
+        dtype: _DTypeLike | None = 'float32',
     ) -> Tensor:
         """Numbers of the gamma distribution with the given concentration and rate 1: mean and variance are the concentration."""
     def geometric(
         self,
         /,
-        p: Tensor | Number,
+        p: Tensor | _Number,
         shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
-        dtype: DTypeLike | None = 'int64',
+        dtype: _DTypeLike | None = 'int64',
     ) -> Tensor:
         """How many trials fail before the first that succeeds, if each does with probability `p`."""
     def gumbel(
         self,
         /,
         shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
-        dtype: DTypeLike | None = 'float32',
+        dtype: _DTypeLike | None = 'float32',
     ) -> Tensor:
         """Numbers of the Gumbel distribution with mode 0 and scale 1: what is added to logits to sample from them."""
     def laplace(
         self,
         /,
         shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
-        dtype: DTypeLike | None = 'float32',
+        dtype: _DTypeLike | None = 'float32',
     ) -> Tensor:
         """Numbers of the Laplace distribution with mean 0 and scale 1; the variance is 2."""
     def log_normal(
         self,
         /,
-        mean: Tensor | Number,
-        std: Tensor | Number,
+        mean: Tensor | _Number,
+        std: Tensor | _Number,
         shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
-        dtype: DTypeLike | None = 'float32',
+        dtype: _DTypeLike | None = 'float32',
     ) -> Tensor:
         """Numbers whose logarithms have a normal distribution with the given mean and standard deviation."""
     def multinomial(self, /, weights: Tensor, count: SupportsIndex, replacement: _bool = False) -> Tensor:
@@ -1902,7 +1900,7 @@ class Generator:
         self,
         /,
         shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
-        dtype: DTypeLike | None = 'float32',
+        dtype: _DTypeLike | None = 'float32',
     ) -> Tensor:
         """Numbers of the normal distribution with mean 0 and variance 1."""
     def permutation(self, /, n: SupportsIndex) -> Tensor:
@@ -1910,9 +1908,9 @@ class Generator:
     def poisson(
         self,
         /,
-        rate: Tensor | Number,
+        rate: Tensor | _Number,
         shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
-        dtype: DTypeLike | None = 'int64',
+        dtype: _DTypeLike | None = 'int64',
     ) -> Tensor:
         """How many events there are if they are independent of each other and `rate` are expected: Poisson's distribution."""
     def randint(
@@ -1921,7 +1919,7 @@ class Generator:
         low: SupportsIndex,
         high: SupportsIndex,
         shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
-        dtype: DTypeLike | None = 'int64',
+        dtype: _DTypeLike | None = 'int64',
     ) -> Tensor:
         """Integers uniform in `low..high`."""
     def shuffle(self, /, x: Tensor, dim: SupportsIndex = 0) -> Tensor:
@@ -1929,9 +1927,9 @@ class Generator:
     def student_t(
         self,
         /,
-        df: Tensor | Number,
+        df: Tensor | _Number,
         shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
-        dtype: DTypeLike | None = 'float32',
+        dtype: _DTypeLike | None = 'float32',
     ) -> Tensor:
         """Numbers of Student's t distribution with `df` degrees of freedom: a normal one, divided by the root of one of
         `chi2` over `df`.
@@ -1939,17 +1937,17 @@ class Generator:
     def truncated_normal(
         self,
         /,
-        lower: Tensor | Number,
-        upper: Tensor | Number,
+        lower: Tensor | _Number,
+        upper: Tensor | _Number,
         shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
-        dtype: DTypeLike | None = 'float32',
+        dtype: _DTypeLike | None = 'float32',
     ) -> Tensor:
         """Numbers of the standard normal distribution between `lower` and `upper`, which may be infinite."""
     def uniform(
         self,
         /,
         shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
-        dtype: DTypeLike | None = 'float32',
+        dtype: _DTypeLike | None = 'float32',
     ) -> Tensor:
         """Numbers uniform in [0, 1): multiples of 2⁻¹¹ for `f16`, of 2⁻⁸ for `bf16`, of 2⁻²⁴ for `f32`, of
         2⁻⁵³ for `f64`.
@@ -1966,7 +1964,7 @@ def initial_seed() -> _int: ...
 def rand(
     *size: SupportsIndex | Sequence[SupportsIndex],
     generator: Generator | Key | None = None,
-    dtype: DTypeLike | None = None,
+    dtype: _DTypeLike | None = None,
     device: str | None = None,
     requires_grad: _bool = False,
     **named: SupportsIndex | Sequence[SupportsIndex],
@@ -1976,7 +1974,7 @@ def rand_like(
     input: Tensor,
     *,
     generator: Generator | Key | None = None,
-    dtype: DTypeLike | None = None,
+    dtype: _DTypeLike | None = None,
     device: str | None = None,
     requires_grad: _bool = False,
 ) -> Tensor: ...
@@ -1984,7 +1982,7 @@ def rand_like(
 def randn(
     *size: SupportsIndex | Sequence[SupportsIndex],
     generator: Generator | Key | None = None,
-    dtype: DTypeLike | None = None,
+    dtype: _DTypeLike | None = None,
     device: str | None = None,
     requires_grad: _bool = False,
     **named: SupportsIndex | Sequence[SupportsIndex],
@@ -1994,7 +1992,7 @@ def randn_like(
     input: Tensor,
     *,
     generator: Generator | Key | None = None,
-    dtype: DTypeLike | None = None,
+    dtype: _DTypeLike | None = None,
     device: str | None = None,
     requires_grad: _bool = False,
 ) -> Tensor: ...
@@ -2005,7 +2003,7 @@ def randint(
     high: SupportsIndex | Sequence[SupportsIndex],
     *,
     generator: Generator | Key | None = None,
-    dtype: DTypeLike | None = None,
+    dtype: _DTypeLike | None = None,
     device: str | None = None,
     requires_grad: _bool = False,
 ) -> Tensor: ...
@@ -2016,7 +2014,7 @@ def randint(
     size: SupportsIndex | Sequence[SupportsIndex],
     *,
     generator: Generator | Key | None = None,
-    dtype: DTypeLike | None = None,
+    dtype: _DTypeLike | None = None,
     device: str | None = None,
     requires_grad: _bool = False,
 ) -> Tensor: ...
@@ -2026,7 +2024,7 @@ def randint(
     *,
     size: SupportsIndex | Sequence[SupportsIndex],
     generator: Generator | Key | None = None,
-    dtype: DTypeLike | None = None,
+    dtype: _DTypeLike | None = None,
     device: str | None = None,
     requires_grad: _bool = False,
 ) -> Tensor: ...
@@ -2035,17 +2033,17 @@ def randperm(
     n: SupportsIndex,
     *,
     generator: Generator | Key | None = None,
-    dtype: DTypeLike | None = None,
+    dtype: _DTypeLike | None = None,
     device: str | None = None,
 ) -> Tensor: ...
 
 def normal(
-    mean: Number | Tensor = 0.0,
-    std: Number | Tensor = 1.0,
+    mean: _Number | Tensor = 0.0,
+    std: _Number | Tensor = 1.0,
     size: SupportsIndex | Sequence[SupportsIndex] | None = None,
     *,
     generator: Generator | Key | None = None,
-    dtype: DTypeLike | None = None,
+    dtype: _DTypeLike | None = None,
 ) -> Tensor: ...
 
 def bernoulli(input: Tensor, *, generator: Generator | Key | None = None) -> Tensor: ...

@@ -3,10 +3,10 @@
 # Written by stubs/write.py.
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Literal, SupportsFloat, SupportsIndex, overload
+from typing import Any, Literal, SupportsFloat, SupportsIndex, final, overload
 
 from . import return_types
-from ._core import DTypeLike, Number, Tensor
+from ._core import Tensor, _DTypeLike, _Number
 
 __all__ = [
     "add",
@@ -313,19 +313,19 @@ __all__ = [
     "unique_consecutive",
 ]
 
-def add(input: Tensor, other: Tensor | Number) -> Tensor:
+def add(input: Tensor, other: Tensor | _Number) -> Tensor:
     """Adds `rhs`, elementwise."""
 
-def sub(input: Tensor, other: Tensor | Number) -> Tensor:
+def sub(input: Tensor, other: Tensor | _Number) -> Tensor:
     """Subtracts `rhs`, elementwise."""
 
-def mul(input: Tensor, other: Tensor | Number) -> Tensor:
+def mul(input: Tensor, other: Tensor | _Number) -> Tensor:
     """Multiplies by `rhs`, elementwise."""
 
-def div(input: Tensor, other: Tensor | Number) -> Tensor:
+def div(input: Tensor, other: Tensor | _Number) -> Tensor:
     """Divides by `rhs`, elementwise; integers are divided as floats."""
 
-def searchsorted(sorted_sequence: Tensor, input: Tensor | Number, right: bool = False) -> Tensor:
+def searchsorted(sorted_sequence: Tensor, input: Tensor | _Number, right: bool = False) -> Tensor:
     """For each of `values`, how many elements of this sorted sequence come before it: the place, as `i64`, where it is
     inserted to keep the order. With `right` it is inserted behind the elements equal to it, else before them.
     """
@@ -344,16 +344,16 @@ def histogram(input: Tensor, bins: Tensor, weight: Tensor | None = None, density
 def histc(input: Tensor, bins: SupportsIndex, min: SupportsFloat, max: SupportsFloat) -> Tensor:
     """How many elements fall into each of `bins` bins of equal width between `min` and `max`."""
 
-def to_dtype(input: Tensor, dtype: DTypeLike) -> Tensor:
+def to_dtype(input: Tensor, dtype: _DTypeLike) -> Tensor:
     """The elements converted to another dtype."""
 
 def detach(input: Tensor) -> Tensor:
     """The same values as a constant: whatever is being differentiated, this tensor does not depend on it."""
 
-def where(condition: Tensor, input: Tensor | Number, other: Tensor | Number) -> Tensor:
+def where(condition: Tensor, input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """The elements of `a` where this condition holds, and those of `b` elsewhere."""
 
-def maximum(input: Tensor, other: Tensor | Number) -> Tensor:
+def maximum(input: Tensor, other: Tensor | _Number) -> Tensor:
     """The larger of two elements; NaN if either is NaN."""
 
 @overload
@@ -361,9 +361,9 @@ def max(input: Tensor, dim: SupportsIndex, keepdim: bool = False) -> return_type
 @overload
 def max(input: Tensor) -> Tensor: ...
 @overload
-def max(input: Tensor, other: Tensor | Number) -> Tensor: ...
+def max(input: Tensor, other: Tensor | _Number) -> Tensor: ...
 
-def minimum(input: Tensor, other: Tensor | Number) -> Tensor:
+def minimum(input: Tensor, other: Tensor | _Number) -> Tensor:
     """The smaller of two elements; NaN if either is NaN."""
 
 @overload
@@ -371,39 +371,39 @@ def min(input: Tensor, dim: SupportsIndex, keepdim: bool = False) -> return_type
 @overload
 def min(input: Tensor) -> Tensor: ...
 @overload
-def min(input: Tensor, other: Tensor | Number) -> Tensor: ...
+def min(input: Tensor, other: Tensor | _Number) -> Tensor: ...
 
 def clamp(input: Tensor, min: SupportsFloat | None = None, max: SupportsFloat | None = None) -> Tensor:
     """The elements, with those below `min` and above `max` replaced by that bound; NaN stays NaN."""
 
-def logical_and(input: Tensor, other: Tensor | Number) -> Tensor:
+def logical_and(input: Tensor, other: Tensor | _Number) -> Tensor:
     """True where both elements are true."""
 
-def logical_or(input: Tensor, other: Tensor | Number) -> Tensor:
+def logical_or(input: Tensor, other: Tensor | _Number) -> Tensor:
     """True where at least one element is true."""
 
-def logical_xor(input: Tensor, other: Tensor | Number) -> Tensor:
+def logical_xor(input: Tensor, other: Tensor | _Number) -> Tensor:
     """True where exactly one element is true."""
 
 def logical_not(input: Tensor) -> Tensor:
     """True where an element is false or zero."""
 
-def eq(input: Tensor, other: Tensor | Number) -> Tensor:
+def eq(input: Tensor, other: Tensor | _Number) -> Tensor:
     """True where the elements are equal."""
 
-def ne(input: Tensor, other: Tensor | Number) -> Tensor:
+def ne(input: Tensor, other: Tensor | _Number) -> Tensor:
     """True where the elements differ."""
 
-def lt(input: Tensor, other: Tensor | Number) -> Tensor:
+def lt(input: Tensor, other: Tensor | _Number) -> Tensor:
     """True where the left element is smaller."""
 
-def le(input: Tensor, other: Tensor | Number) -> Tensor:
+def le(input: Tensor, other: Tensor | _Number) -> Tensor:
     """True where the left element is smaller or equal."""
 
-def gt(input: Tensor, other: Tensor | Number) -> Tensor:
+def gt(input: Tensor, other: Tensor | _Number) -> Tensor:
     """True where the left element is larger."""
 
-def ge(input: Tensor, other: Tensor | Number) -> Tensor:
+def ge(input: Tensor, other: Tensor | _Number) -> Tensor:
     """True where the left element is larger or equal."""
 
 def complex(re: Tensor, im: Tensor) -> Tensor:
@@ -468,10 +468,10 @@ def argmin(input: Tensor, dim: SupportsIndex | None = None, keepdim: bool = Fals
 def aminmax(input: Tensor, dim: SupportsIndex | None = None, keepdim: bool = False) -> return_types.aminmax:
     """The smallest and the largest elements along `dim`, or for `None` of all elements; NaN where there is one."""
 
-def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
+def masked_fill(input: Tensor, mask: Tensor, value: Tensor | _Number) -> Tensor:
     """The elements, with those where `mask` holds replaced by `value`."""
 
-def lerp(input: Tensor, end: Tensor, weight: Tensor | Number) -> Tensor:
+def lerp(input: Tensor, end: Tensor, weight: Tensor | _Number) -> Tensor:
     """The point between this tensor, for weight 0, and `end`, for weight 1: `x + weight·(end - x)`, which is exact at both
     ends. Other weights go beyond.
     """
@@ -492,7 +492,7 @@ def meshgrid(*tensors: Tensor, indexing: Literal['ij', 'xy'] = 'ij') -> tuple[Te
     of the others, as views.
     """
 @overload
-def meshgrid(tensors: Iterable[Tensor], indexing: Literal['ij', 'xy'] = 'ij') -> tuple[Tensor, ...]: ...
+def meshgrid(tensors: Iterable[Tensor], *, indexing: Literal['ij', 'xy'] = 'ij') -> tuple[Tensor, ...]: ...
 
 @overload
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
@@ -527,12 +527,12 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: SupportsIndex) -> Tensor
     in the other dimensions.
     """
 
-def scatter_add(input: Tensor, dim: SupportsIndex, index: Tensor, src: Tensor | Number) -> Tensor:
+def scatter_add(input: Tensor, dim: SupportsIndex, index: Tensor, src: Tensor | _Number) -> Tensor:
     """The tensor with elements of `src` added at the places that `index` gives along `dim`:
     `out[.., index[.., i, ..], ..] += src[.., i, ..]`, those that meet in row-major order of the index.
     """
 
-def scatter(input: Tensor, dim: SupportsIndex, index: Tensor, src: Tensor | Number) -> Tensor:
+def scatter(input: Tensor, dim: SupportsIndex, index: Tensor, src: Tensor | _Number) -> Tensor:
     """The tensor with elements of `src` written at the places that `index` gives along `dim`:
     `out[.., index[.., i, ..], ..] = src[.., i, ..]`; of several writes to one place the last one in row-major order
     of the index stays.
@@ -546,7 +546,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     in row-major order, or added there if `accumulate`.
     """
 
-def index_fill(input: Tensor, dim: SupportsIndex, index: Tensor, value: Tensor | Number) -> Tensor:
+def index_fill(input: Tensor, dim: SupportsIndex, index: Tensor, value: Tensor | _Number) -> Tensor:
     """The tensor with the slices along `dim` at the places that `index` gives filled with one value."""
 
 def nonzero(input: Tensor) -> Tensor:
@@ -701,7 +701,7 @@ def matrix_rank(input: Tensor, rtol: SupportsFloat | None = None) -> Tensor:
     times the distance from 1 to the next number.
     """
 
-def one_hot(input: Tensor, num_classes: SupportsIndex, dtype: DTypeLike | None = 'int64') -> Tensor:
+def one_hot(input: Tensor, num_classes: SupportsIndex, dtype: _DTypeLike | None = 'int64') -> Tensor:
     """One at the position that each element names and zero elsewhere, along a new last dimension of size `classes`."""
 
 def cross_entropy(input: Tensor, target: Tensor, reduction: Literal['none', 'mean', 'sum'] = 'mean') -> Tensor:
@@ -748,17 +748,17 @@ def nanmedian(input: Tensor) -> Tensor: ...
 @overload
 def nanmedian(input: Tensor, dim: SupportsIndex, keepdim: bool = False) -> return_types.nanmedian: ...
 
-def fmod(input: Tensor, other: Tensor | Number) -> Tensor:
+def fmod(input: Tensor, other: Tensor | _Number) -> Tensor:
     """What is left of each element after a division by `divisor` whose quotient is rounded towards zero: it has the
     sign of the element. Rust's `%`.
     """
 
-def remainder(input: Tensor, other: Tensor | Number) -> Tensor:
+def remainder(input: Tensor, other: Tensor | _Number) -> Tensor:
     """What is left of each element after a division by `divisor` whose quotient is rounded down: it has the sign of
     the divisor. Python's `%`.
     """
 
-def floor_divide(input: Tensor, divisor: Tensor | Number) -> Tensor:
+def floor_divide(input: Tensor, divisor: Tensor | _Number) -> Tensor:
     """The quotient of each element and `divisor`, rounded down. Python's `//`."""
 
 def var(
@@ -1249,16 +1249,16 @@ def norm(
 ) -> Tensor:
     """The `p`-norms of the vectors along `dims`, all dimensions if the list is empty; see `norm`."""
 
-def hypot(input: Tensor, other: Tensor | Number) -> Tensor:
+def hypot(input: Tensor, other: Tensor | _Number) -> Tensor:
     """`sqrt(x² + y²)`, elementwise, without overflow."""
 
-def atan2(input: Tensor, other: Tensor | Number) -> Tensor:
+def atan2(input: Tensor, other: Tensor | _Number) -> Tensor:
     """The angle in radians, from `-π` to `π`, of the point whose ordinate is this tensor and whose abscissa is `x`."""
 
-def logaddexp(input: Tensor, other: Tensor | Number) -> Tensor:
+def logaddexp(input: Tensor, other: Tensor | _Number) -> Tensor:
     """`log(exp(x) + exp(y))`, elementwise, without overflow: the sum of two numbers given by their logarithms."""
 
-def xlogy(input: Tensor, other: Tensor | Number) -> Tensor:
+def xlogy(input: Tensor, other: Tensor | _Number) -> Tensor:
     """`x·log(y)`, elementwise, and 0 where `x` is 0, unless `y` is NaN."""
 
 def select_scatter(input: Tensor, src: Tensor, dim: SupportsIndex, index: SupportsIndex) -> Tensor:
@@ -1283,7 +1283,7 @@ def diagonal_scatter(
 ) -> Tensor:
     """The tensor with a diagonal of dimensions `dim1` and `dim2` replaced by `src`."""
 
-def pow(input: Tensor, exponent: Tensor | Number) -> Tensor:
+def pow(input: Tensor, exponent: Tensor | _Number) -> Tensor:
     """The elements to the power of those of `exponent`, which may also be a number."""
 
 def prod(input: Tensor, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: bool = False) -> Tensor:
@@ -1291,7 +1291,7 @@ def prod(input: Tensor, dim: SupportsIndex | Iterable[SupportsIndex] | None = No
 
 def quantile(
     input: Tensor,
-    q: Tensor | Number,
+    q: Tensor | _Number,
     dim: SupportsIndex | None = None,
     keepdim: bool = False,
     interpolation: Literal['linear', 'lower', 'higher', 'midpoint', 'nearest'] = 'linear',
@@ -1300,7 +1300,7 @@ def quantile(
 
 def nanquantile(
     input: Tensor,
-    q: Tensor | Number,
+    q: Tensor | _Number,
     dim: SupportsIndex | None = None,
     keepdim: bool = False,
     interpolation: Literal['linear', 'lower', 'higher', 'midpoint', 'nearest'] = 'linear',
@@ -1325,7 +1325,7 @@ def any(input: Tensor, dim: SupportsIndex | Iterable[SupportsIndex] | None = Non
 def all(input: Tensor, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: bool = False) -> Tensor:
     """Whether all elements are non-zero along `dims`, all of them if the list is empty."""
 
-def index_put(input: Tensor, indices: Iterable[Tensor], values: Tensor | Number, accumulate: bool = False) -> Tensor:
+def index_put(input: Tensor, indices: Iterable[Tensor], values: Tensor | _Number, accumulate: bool = False) -> Tensor:
     """The tensor with `values` in the part that an index selects, or added to it if `accumulate`: then several values
     for one position add up, in row-major order.
     """

@@ -3,10 +3,10 @@
 # Written by stubs/write.py.
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Literal, SupportsFloat, SupportsIndex, overload
+from typing import Any, Literal, SupportsFloat, SupportsIndex, final, overload
 
 from . import return_types
-from ._core import DTypeLike, Number, Tensor
+from ._core import Tensor, _DTypeLike, _Number
 
 __all__ = [
     "fft",
@@ -41,7 +41,7 @@ def ifft(
     dim: SupportsIndex = -1,
     norm: Literal['backward', 'ortho', 'forward'] = 'backward',
 ) -> Tensor:
-    """The inverse of `pullback.fft.fft`: `x[j] = Σ y[k]·exp(2πi·jk/n)/n`."""
+    """The inverse of `fft.fft`: `x[j] = Σ y[k]·exp(2πi·jk/n)/n`."""
 
 def rfft(
     input: Tensor,
@@ -57,7 +57,7 @@ def irfft(
     dim: SupportsIndex = -1,
     norm: Literal['backward', 'ortho', 'forward'] = 'backward',
 ) -> Tensor:
-    """The inverse of `pullback.fft.rfft`: the real numbers whose transform begins with these."""
+    """The inverse of `fft.rfft`: the real numbers whose transform begins with these."""
 
 def hfft(
     input: Tensor,
@@ -75,7 +75,7 @@ def ihfft(
     dim: SupportsIndex = -1,
     norm: Literal['backward', 'ortho', 'forward'] = 'backward',
 ) -> Tensor:
-    """The inverse of `pullback.fft.hfft`: the first half of numbers whose transform these real ones are."""
+    """The inverse of `fft.hfft`: the first half of numbers whose transform these real ones are."""
 
 def fft2(
     input: Tensor,
@@ -91,7 +91,7 @@ def ifft2(
     dim: SupportsIndex | Iterable[SupportsIndex] = (-2, -1),
     norm: Literal['backward', 'ortho', 'forward'] = 'backward',
 ) -> Tensor:
-    """The inverse of `pullback.fft.fft2`."""
+    """The inverse of `fft.fft2`."""
 
 def rfft2(
     input: Tensor,
@@ -107,7 +107,7 @@ def irfft2(
     dim: SupportsIndex | Iterable[SupportsIndex] = (-2, -1),
     norm: Literal['backward', 'ortho', 'forward'] = 'backward',
 ) -> Tensor:
-    """The inverse of `pullback.fft.rfft2`."""
+    """The inverse of `fft.rfft2`."""
 
 def fftn(
     input: Tensor,
@@ -123,7 +123,7 @@ def ifftn(
     dim: SupportsIndex | Iterable[SupportsIndex] | None = None,
     norm: Literal['backward', 'ortho', 'forward'] = 'backward',
 ) -> Tensor:
-    """The inverse of `pullback.fft.fftn`."""
+    """The inverse of `fft.fftn`."""
 
 def rfftn(
     input: Tensor,
@@ -139,10 +139,10 @@ def irfftn(
     dim: SupportsIndex | Iterable[SupportsIndex] | None = None,
     norm: Literal['backward', 'ortho', 'forward'] = 'backward',
 ) -> Tensor:
-    """The inverse of `pullback.fft.rfftn`."""
+    """The inverse of `fft.rfftn`."""
 
 def fftshift(input: Tensor, dim: SupportsIndex | Iterable[SupportsIndex] | None = None) -> Tensor:
     """The elements moved so that frequency 0 is in the middle: `n/2` places along each of the dimensions, by default all."""
 
 def ifftshift(input: Tensor, dim: SupportsIndex | Iterable[SupportsIndex] | None = None) -> Tensor:
-    """The inverse of `pullback.fft.fftshift`."""
+    """The inverse of `fft.fftshift`."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from os import PathLike
 from typing import Any, SupportsFloat, SupportsIndex
 
-from ._core import DTypeLike, Generator, Key, Tensor
+from ._core import Generator, Key, Tensor, _DTypeLike
 
 def load(path: str | PathLike[str]) -> Any:
     """The tensors of a file by name, or the tensor of an `.npy` file, in the format that the end of its name says."""

@@ -3,10 +3,10 @@
 # Written by stubs/write.py.
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Literal, SupportsFloat, SupportsIndex, overload
+from typing import Any, Literal, SupportsFloat, SupportsIndex, final, overload
 
 from . import return_types
-from ._core import DTypeLike, Number, Tensor
+from ._core import Tensor, _DTypeLike, _Number
 
 __all__ = [
     "cholesky",

@@ -12,10 +12,10 @@ is a method of both, and a function that takes either first.
 # Written by stubs/write.py.
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Literal, SupportsFloat, SupportsIndex, overload
+from typing import Any, Literal, SupportsFloat, SupportsIndex, final, overload
 
 from . import return_types
-from ._core import DTypeLike, Number, Tensor
+from ._core import Tensor, _DTypeLike, _Number
 
 __all__ = [
     "uniform",
@@ -51,7 +51,7 @@ __all__ = [
 def uniform(
     key: Key | Generator,
     shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
-    dtype: DTypeLike | None = 'float32',
+    dtype: _DTypeLike | None = 'float32',
 ) -> Tensor:
     """Numbers uniform in [0, 1): multiples of 2⁻¹¹ for `f16`, of 2⁻⁸ for `bf16`, of 2⁻²⁴ for `f32`, of
     2⁻⁵³ for `f64`.
@@ -60,7 +60,7 @@ def uniform(
 def normal(
     key: Key | Generator,
     shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
-    dtype: DTypeLike | None = 'float32',
+    dtype: _DTypeLike | None = 'float32',
 ) -> Tensor:
     """Numbers of the normal distribution with mean 0 and variance 1."""
 
@@ -69,7 +69,7 @@ def randint(
     low: SupportsIndex,
     high: SupportsIndex,
     shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
-    dtype: DTypeLike | None = 'int64',
+    dtype: _DTypeLike | None = 'int64',
 ) -> Tensor:
     """Integers uniform in `low..high`."""
 
@@ -99,65 +99,65 @@ def alpha_dropout(key: Key | Generator, x: Tensor, p: SupportsFloat = 0.5) -> Te
 
 def exponential(
     key: Key | Generator,
-    rate: Tensor | Number,
+    rate: Tensor | _Number,
     shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
-    dtype: DTypeLike | None = 'float32',
+    dtype: _DTypeLike | None = 'float32',
 ) -> Tensor:
     """Numbers of the exponential distribution with the given rate: the mean is `1 / rate`."""
 
 def laplace(
     key: Key | Generator,
     shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
-    dtype: DTypeLike | None = 'float32',
+    dtype: _DTypeLike | None = 'float32',
 ) -> Tensor:
     """Numbers of the Laplace distribution with mean 0 and scale 1; the variance is 2."""
 
 def gumbel(
     key: Key | Generator,
     shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
-    dtype: DTypeLike | None = 'float32',
+    dtype: _DTypeLike | None = 'float32',
 ) -> Tensor:
     """Numbers of the Gumbel distribution with mode 0 and scale 1: what is added to logits to sample from them."""
 
 def cauchy(
     key: Key | Generator,
     shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
-    dtype: DTypeLike | None = 'float32',
+    dtype: _DTypeLike | None = 'float32',
 ) -> Tensor:
     """Numbers of the Cauchy distribution with median 0 and scale 1, which has no mean."""
 
 def log_normal(
     key: Key | Generator,
-    mean: Tensor | Number,
-    std: Tensor | Number,
+    mean: Tensor | _Number,
+    std: Tensor | _Number,
     shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
-    dtype: DTypeLike | None = 'float32',
+    dtype: _DTypeLike | None = 'float32',
 ) -> Tensor:
     """Numbers whose logarithms have a normal distribution with the given mean and standard deviation."""
 
 def truncated_normal(
     key: Key | Generator,
-    lower: Tensor | Number,
-    upper: Tensor | Number,
+    lower: Tensor | _Number,
+    upper: Tensor | _Number,
     shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
-    dtype: DTypeLike | None = 'float32',
+    dtype: _DTypeLike | None = 'float32',
 ) -> Tensor:
     """Numbers of the standard normal distribution between `lower` and `upper`, which may be infinite."""
 
 def gamma(
     key: Key | Generator,
-    concentration: Tensor | Number,
+    concentration: Tensor | _Number,
     shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
-    dtype: DTypeLike | None = 'float32',
+    dtype: _DTypeLike | None = 'float32',
 ) -> Tensor:
     """Numbers of the gamma distribution with the given concentration and rate 1: mean and variance are the concentration."""
 
 def beta(
     key: Key | Generator,
-    a: Tensor | Number,
-    b: Tensor | Number,
+    a: Tensor | _Number,
+    b: Tensor | _Number,
     shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
-    dtype: DTypeLike | None = 'float32',
+    dtype: _DTypeLike | None = 'float32',
 ) -> Tensor:
     """Numbers of the beta distribution on [0, 1], `x / (x + y)` of two of the gamma distribution with the concentrations
     `a` and `b`.
@@ -165,17 +165,17 @@ def beta(
 
 def dirichlet(
     key: Key | Generator,
-    concentration: Tensor | Number,
+    concentration: Tensor | _Number,
     shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
-    dtype: DTypeLike | None = 'float32',
+    dtype: _DTypeLike | None = 'float32',
 ) -> Tensor:
     """Vectors of positive numbers with sum 1: those of the gamma distribution, divided by their sum."""
 
 def chi2(
     key: Key | Generator,
-    df: Tensor | Number,
+    df: Tensor | _Number,
     shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
-    dtype: DTypeLike | None = 'float32',
+    dtype: _DTypeLike | None = 'float32',
 ) -> Tensor:
     """Numbers of the χ² distribution with `df` degrees of freedom, not only whole ones: twice those of the gamma
     distribution of concentration `df / 2`.
@@ -183,9 +183,9 @@ def chi2(
 
 def student_t(
     key: Key | Generator,
-    df: Tensor | Number,
+    df: Tensor | _Number,
     shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
-    dtype: DTypeLike | None = 'float32',
+    dtype: _DTypeLike | None = 'float32',
 ) -> Tensor:
     """Numbers of Student's t distribution with `df` degrees of freedom: a normal one, divided by the root of one of
     `chi2` over `df`.
@@ -193,33 +193,33 @@ def student_t(
 
 def bernoulli(
     key: Key | Generator,
-    p: Tensor | Number,
+    p: Tensor | _Number,
     shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
 ) -> Tensor:
     """Bools that are true with probability `p`; for a number to the nearest multiple of 2⁻³²."""
 
 def poisson(
     key: Key | Generator,
-    rate: Tensor | Number,
+    rate: Tensor | _Number,
     shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
-    dtype: DTypeLike | None = 'int64',
+    dtype: _DTypeLike | None = 'int64',
 ) -> Tensor:
     """How many events there are if they are independent of each other and `rate` are expected: Poisson's distribution."""
 
 def binomial(
     key: Key | Generator,
-    count: Tensor | Number,
-    p: Tensor | Number,
+    count: Tensor | _Number,
+    p: Tensor | _Number,
     shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
-    dtype: DTypeLike | None = 'int64',
+    dtype: _DTypeLike | None = 'int64',
 ) -> Tensor:
     """How many of `count` trials succeed if each does with probability `p`."""
 
 def geometric(
     key: Key | Generator,
-    p: Tensor | Number,
+    p: Tensor | _Number,
     shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
-    dtype: DTypeLike | None = 'int64',
+    dtype: _DTypeLike | None = 'int64',
 ) -> Tensor:
     """How many trials fail before the first that succeeds, if each does with probability `p`."""
 

@@ -2,143 +2,238 @@
 
 # Written by stubs/write.py.
 
-from typing import NamedTuple
+from typing import final
+
+from _typeshed import structseq
 
 from ._core import Tensor
 
-class max(NamedTuple):
+@final
+class max(structseq[Tensor], tuple[Tensor, Tensor]):
     """What `max` returns: (values, indices)."""
 
-    values: Tensor
-    indices: Tensor
+    __match_args__ = ('values', 'indices')
+    @property
+    def values(self) -> Tensor: ...
+    @property
+    def indices(self) -> Tensor: ...
 
-class min(NamedTuple):
+@final
+class min(structseq[Tensor], tuple[Tensor, Tensor]):
     """What `min` returns: (values, indices)."""
 
-    values: Tensor
-    indices: Tensor
+    __match_args__ = ('values', 'indices')
+    @property
+    def values(self) -> Tensor: ...
+    @property
+    def indices(self) -> Tensor: ...
 
-class aminmax(NamedTuple):
+@final
+class aminmax(structseq[Tensor], tuple[Tensor, Tensor]):
     """What `aminmax` returns: (min, max)."""
 
-    min: Tensor
-    max: Tensor
+    __match_args__ = ('min', 'max')
+    @property
+    def min(self) -> Tensor: ...
+    @property
+    def max(self) -> Tensor: ...
 
-class lu(NamedTuple):
+@final
+class lu(structseq[Tensor], tuple[Tensor, Tensor, Tensor]):
     """What `lu` returns: (P, L, U)."""
 
-    P: Tensor
-    L: Tensor
-    U: Tensor
+    __match_args__ = ('P', 'L', 'U')
+    @property
+    def P(self) -> Tensor: ...
+    @property
+    def L(self) -> Tensor: ...
+    @property
+    def U(self) -> Tensor: ...
 
-class lu_factor(NamedTuple):
+@final
+class lu_factor(structseq[Tensor], tuple[Tensor, Tensor]):
     """What `lu_factor` returns: (LU, order)."""
 
-    LU: Tensor
-    order: Tensor
+    __match_args__ = ('LU', 'order')
+    @property
+    def LU(self) -> Tensor: ...
+    @property
+    def order(self) -> Tensor: ...
 
-class slogdet(NamedTuple):
+@final
+class slogdet(structseq[Tensor], tuple[Tensor, Tensor]):
     """What `slogdet` returns: (sign, logabsdet)."""
 
-    sign: Tensor
-    logabsdet: Tensor
+    __match_args__ = ('sign', 'logabsdet')
+    @property
+    def sign(self) -> Tensor: ...
+    @property
+    def logabsdet(self) -> Tensor: ...
 
-class eig(NamedTuple):
+@final
+class eig(structseq[Tensor], tuple[Tensor, Tensor]):
     """What `eig` returns: (eigenvalues, eigenvectors)."""
 
-    eigenvalues: Tensor
-    eigenvectors: Tensor
+    __match_args__ = ('eigenvalues', 'eigenvectors')
+    @property
+    def eigenvalues(self) -> Tensor: ...
+    @property
+    def eigenvectors(self) -> Tensor: ...
 
-class eigh(NamedTuple):
+@final
+class eigh(structseq[Tensor], tuple[Tensor, Tensor]):
     """What `eigh` returns: (eigenvalues, eigenvectors)."""
 
-    eigenvalues: Tensor
-    eigenvectors: Tensor
+    __match_args__ = ('eigenvalues', 'eigenvectors')
+    @property
+    def eigenvalues(self) -> Tensor: ...
+    @property
+    def eigenvectors(self) -> Tensor: ...
 
-class qr(NamedTuple):
+@final
+class qr(structseq[Tensor], tuple[Tensor, Tensor]):
     """What `qr` returns: (Q, R)."""
 
-    Q: Tensor
-    R: Tensor
+    __match_args__ = ('Q', 'R')
+    @property
+    def Q(self) -> Tensor: ...
+    @property
+    def R(self) -> Tensor: ...
 
-class svd(NamedTuple):
+@final
+class svd(structseq[Tensor], tuple[Tensor, Tensor, Tensor]):
     """What `svd` returns: (U, S, Vh)."""
 
-    U: Tensor
-    S: Tensor
-    Vh: Tensor
+    __match_args__ = ('U', 'S', 'Vh')
+    @property
+    def U(self) -> Tensor: ...
+    @property
+    def S(self) -> Tensor: ...
+    @property
+    def Vh(self) -> Tensor: ...
 
-class median(NamedTuple):
+@final
+class median(structseq[Tensor], tuple[Tensor, Tensor]):
     """What `median` returns: (values, indices)."""
 
-    values: Tensor
-    indices: Tensor
+    __match_args__ = ('values', 'indices')
+    @property
+    def values(self) -> Tensor: ...
+    @property
+    def indices(self) -> Tensor: ...
 
-class nanmedian(NamedTuple):
+@final
+class nanmedian(structseq[Tensor], tuple[Tensor, Tensor]):
     """What `nanmedian` returns: (values, indices)."""
 
-    values: Tensor
-    indices: Tensor
+    __match_args__ = ('values', 'indices')
+    @property
+    def values(self) -> Tensor: ...
+    @property
+    def indices(self) -> Tensor: ...
 
-class batch_norm_training(NamedTuple):
+@final
+class batch_norm_training(structseq[Tensor], tuple[Tensor, Tensor, Tensor]):
     """What `batch_norm_training` returns: (output, running_mean, running_var)."""
 
-    output: Tensor
-    running_mean: Tensor
-    running_var: Tensor
+    __match_args__ = ('output', 'running_mean', 'running_var')
+    @property
+    def output(self) -> Tensor: ...
+    @property
+    def running_mean(self) -> Tensor: ...
+    @property
+    def running_var(self) -> Tensor: ...
 
-class max_pool1d_with_indices(NamedTuple):
+@final
+class max_pool1d_with_indices(structseq[Tensor], tuple[Tensor, Tensor]):
     """What `max_pool1d_with_indices` returns: (output, indices)."""
 
-    output: Tensor
-    indices: Tensor
+    __match_args__ = ('output', 'indices')
+    @property
+    def output(self) -> Tensor: ...
+    @property
+    def indices(self) -> Tensor: ...
 
-class max_pool2d_with_indices(NamedTuple):
+@final
+class max_pool2d_with_indices(structseq[Tensor], tuple[Tensor, Tensor]):
     """What `max_pool2d_with_indices` returns: (output, indices)."""
 
-    output: Tensor
-    indices: Tensor
+    __match_args__ = ('output', 'indices')
+    @property
+    def output(self) -> Tensor: ...
+    @property
+    def indices(self) -> Tensor: ...
 
-class max_pool3d_with_indices(NamedTuple):
+@final
+class max_pool3d_with_indices(structseq[Tensor], tuple[Tensor, Tensor]):
     """What `max_pool3d_with_indices` returns: (output, indices)."""
 
-    output: Tensor
-    indices: Tensor
+    __match_args__ = ('output', 'indices')
+    @property
+    def output(self) -> Tensor: ...
+    @property
+    def indices(self) -> Tensor: ...
 
-class cummax(NamedTuple):
+@final
+class cummax(structseq[Tensor], tuple[Tensor, Tensor]):
     """What `cummax` returns: (values, indices)."""
 
-    values: Tensor
-    indices: Tensor
+    __match_args__ = ('values', 'indices')
+    @property
+    def values(self) -> Tensor: ...
+    @property
+    def indices(self) -> Tensor: ...
 
-class cummin(NamedTuple):
+@final
+class cummin(structseq[Tensor], tuple[Tensor, Tensor]):
     """What `cummin` returns: (values, indices)."""
 
-    values: Tensor
-    indices: Tensor
+    __match_args__ = ('values', 'indices')
+    @property
+    def values(self) -> Tensor: ...
+    @property
+    def indices(self) -> Tensor: ...
 
-class sort(NamedTuple):
+@final
+class sort(structseq[Tensor], tuple[Tensor, Tensor]):
     """What `sort` returns: (values, indices)."""
 
-    values: Tensor
-    indices: Tensor
+    __match_args__ = ('values', 'indices')
+    @property
+    def values(self) -> Tensor: ...
+    @property
+    def indices(self) -> Tensor: ...
 
-class topk(NamedTuple):
+@final
+class topk(structseq[Tensor], tuple[Tensor, Tensor]):
     """What `topk` returns: (values, indices)."""
 
-    values: Tensor
-    indices: Tensor
+    __match_args__ = ('values', 'indices')
+    @property
+    def values(self) -> Tensor: ...
+    @property
+    def indices(self) -> Tensor: ...
 
-class unique(NamedTuple):
+@final
+class unique(structseq[Tensor], tuple[Tensor, Tensor, Tensor]):
     """What `unique` returns: (values, inverse, counts)."""
 
-    values: Tensor
-    inverse: Tensor
-    counts: Tensor
+    __match_args__ = ('values', 'inverse', 'counts')
+    @property
+    def values(self) -> Tensor: ...
+    @property
+    def inverse(self) -> Tensor: ...
+    @property
+    def counts(self) -> Tensor: ...
 
-class unique_consecutive(NamedTuple):
+@final
+class unique_consecutive(structseq[Tensor], tuple[Tensor, Tensor, Tensor]):
     """What `unique_consecutive` returns: (values, inverse, counts)."""
 
-    values: Tensor
-    inverse: Tensor
-    counts: Tensor
+    __match_args__ = ('values', 'inverse', 'counts')
+    @property
+    def values(self) -> Tensor: ...
+    @property
+    def inverse(self) -> Tensor: ...
+    @property
+    def counts(self) -> Tensor: ...

@@ -3,10 +3,10 @@
 # Written by stubs/write.py.
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Literal, SupportsFloat, SupportsIndex, overload
+from typing import Any, Literal, SupportsFloat, SupportsIndex, final, overload
 
 from . import return_types
-from ._core import DTypeLike, Number, Tensor
+from ._core import Tensor, _DTypeLike, _Number
 
 __all__ = [
     "xlogy",
@@ -24,7 +24,7 @@ __all__ = [
     "sinc",
 ]
 
-def xlogy(input: Tensor, other: Tensor | Number) -> Tensor:
+def xlogy(input: Tensor, other: Tensor | _Number) -> Tensor:
     """`x·log(y)`, elementwise, and 0 where `x` is 0, unless `y` is NaN."""
 
 def logsumexp(input: Tensor, dim: SupportsIndex | Iterable[SupportsIndex], keepdim: bool = False) -> Tensor:

@@ -1,5 +1,6 @@
 //! The documentation of operations for Python, made of that for Rust.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 
 use pullback::testing::operations;
@@ -9,8 +10,10 @@ use super::{Operation, Overload, example, signature};
 
 /// Makes the documentation of operations.
 pub struct Docs {
-    /// The Python names of rows, with `pullback.` before those of functions.
+    /// The Python names of rows, with `pb.` before those of functions.
     names: HashMap<&'static str, String>,
+    /// What rows have; it is the same for a method and a function.
+    made: RefCell<HashMap<*const OpInfo, String>>,
 }
 
 impl Docs {
@@ -22,12 +25,12 @@ impl Docs {
                 "fft" => "fft.",
                 _ => "",
             };
-            let prefix = if has_method { "" } else { "pullback." };
+            let prefix = if has_method { "" } else { "pb." };
             let namespace = if prefix.is_empty() { "" } else { namespace };
             Some((row.name, format!("{prefix}{namespace}{}", form.name)))
         };
         // An example is translated word by word.
-        Docs { names: operations().filter_map(name).collect() }
+        Docs { names: operations().filter_map(name).collect(), made: RefCell::default() }
     }
 
     /// What `help()` shows.
@@ -43,8 +46,12 @@ impl Docs {
         operation.overloads.iter().map(one).collect::<Vec<_>>().join("\n\n")
     }
 
-    /// The documentation of a row: headings as in Python, links as names, and no Rust.
     fn of_row(&self, row: &OpInfo) -> String {
+        self.made.borrow_mut().entry(row).or_insert_with(|| self.make(row)).clone()
+    }
+
+    /// The documentation of a row: headings as in Python, links as names, and no Rust.
+    fn make(&self, row: &OpInfo) -> String {
         let mut out = String::new();
         let mut code: Option<String> = None;
         let mut heading = None;
@@ -118,7 +125,7 @@ impl Docs {
             "true" => "True",
             "false" => "False",
             "DType" => "dtype",
-            name => self.names.get(name).map_or(name, |name| name),
+            name => self.names.get(name).map_or(name, |name| name.trim_start_matches("pb.")),
         };
         format!("`{python}`")
     }

@@ -10,9 +10,9 @@ use pullback::DType;
 use crate::dtype::python_name;
 
 /// The lines of an example in Python, or nothing. `names` has the Python names of the methods and functions; those of functions
-/// begin with `pullback.`.
+/// begin with `pb.`.
 pub fn translate(code: &str, names: &HashMap<&str, String>) -> Option<String> {
-    let mut out = vec![];
+    let mut out = vec![">>> import pullback as pb".to_owned()];
     for statement in statements(code) {
         if statement.starts_with("use ") {
             continue;
@@ -116,7 +116,7 @@ fn expression(code: &str, names: &HashMap<&str, String>) -> Option<String> {
         match word {
             "Tensor::from" => {
                 tensors.push((out.len(), depth));
-                out.push_str("pullback.tensor");
+                out.push_str("pb.tensor");
             }
             "to_vec::<f64>" | "to_vec::<f32>" | "to_vec::<i32>" | "to_vec::<i64>" | "to_vec::<bool>"
             | "to_vec::<u8>" => {
@@ -136,12 +136,12 @@ fn expression(code: &str, names: &HashMap<&str, String>) -> Option<String> {
             "false" => out.push_str("False"),
             "None" => out.push_str("None"),
             "Some" => {}
-            "Tensor::ones" | "Tensor::zeros" => out.push_str(&word.replace("Tensor::", "pullback.")),
+            "Tensor::ones" | "Tensor::zeros" => out.push_str(&word.replace("Tensor::", "pb.")),
             _ if word.starts_with("DType::") => {
                 let dtype = DType::ALL.into_iter().find(|d| d.name().eq_ignore_ascii_case(&word["DType::".len()..]))?;
                 // Python's integers are `int64` where Rust's are `i32`.
                 let dtype = if dtype == DType::I32 { DType::I64 } else { dtype };
-                out.push_str(&format!("dtype=pullback.{}", python_name(dtype)));
+                out.push_str(&format!("dtype=pb.{}", python_name(dtype)));
             }
             _ if is_choice(word) => {
                 let (_, name) = word.split_once("::")?;
@@ -153,7 +153,7 @@ fn expression(code: &str, names: &HashMap<&str, String>) -> Option<String> {
             _ if word.starts_with(|c: char| c.is_ascii_digit()) => out.push_str(number(word)?),
             _ if word.contains("::") => return None,
             _ if is_call => match names.get(word) {
-                Some(name) if after_point != name.starts_with("pullback.") => out.push_str(name),
+                Some(name) if after_point != name.starts_with("pb.") => out.push_str(name),
                 _ => return None,
             },
             _ if word.starts_with(|c: char| c.is_alphabetic() || c == '_') => out.push_str(word),
@@ -166,9 +166,8 @@ fn expression(code: &str, names: &HashMap<&str, String>) -> Option<String> {
                 if tensors.last().is_some_and(|t| t.1 == depth) {
                     let (start, _) = tensors.pop()?;
                     // Rust's floats are doubles.
-                    if out[start..].contains(['.', 'n']) && out[start + "pullback.tensor".len()..].contains(['.', '\''])
-                    {
-                        out.push_str(", dtype=pullback.float64");
+                    if out[start..].contains(['.', 'n']) && out[start + "pb.tensor".len()..].contains(['.', '\'']) {
+                        out.push_str(", dtype=pb.float64");
                     }
                 }
                 out.push(')');

@@ -99,7 +99,7 @@ pub fn in_words(p: &Parameter) -> String {
 pub fn type_of(p: &Parameter) -> String {
     let ty = match p.kind {
         Kind::Tensor => "Tensor".to_owned(),
-        Kind::Operand => "Tensor | Number".to_owned(),
+        Kind::Operand => "Tensor | _Number".to_owned(),
         Kind::Tensors => "Iterable[Tensor]".to_owned(),
         Kind::Int => "SupportsIndex".to_owned(),
         Kind::Ints => "SupportsIndex | Iterable[SupportsIndex]".to_owned(),
@@ -107,8 +107,8 @@ pub fn type_of(p: &Parameter) -> String {
         Kind::Floats => "SupportsFloat | Iterable[SupportsFloat]".to_owned(),
         Kind::Bool => "bool".to_owned(),
         Kind::Text => "str".to_owned(),
-        Kind::DType if p.default.is_some() => "DTypeLike | None".to_owned(),
-        Kind::DType => "DTypeLike".to_owned(),
+        Kind::DType if p.default.is_some() => "_DTypeLike | None".to_owned(),
+        Kind::DType => "_DTypeLike".to_owned(),
         Kind::Source => "Key | Generator".to_owned(),
         Kind::Choice(names) => format!("Literal[{}]", choices(names)),
         Kind::IntsOr(names) => format!("SupportsIndex | Iterable[SupportsIndex] | Literal[{}]", choices(names)),

@@ -30,7 +30,7 @@ pub fn own_dtype(x: Scalar) -> DType {
 
 /// A tensor of the numbers in `obj`; `function` names the caller in messages.
 pub fn tensor_of(function: &str, obj: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Tensor> {
-    match single(obj, dtype)? {
+    match single(function, obj, dtype)? {
         Some(tensor) => Ok(tensor),
         None if is_nested(obj) || is_listlike(obj)? => nested(function, obj, dtype),
         None => Err(PyTypeError::new_err(format!(
@@ -41,7 +41,7 @@ pub fn tensor_of(function: &str, obj: &Bound<'_, PyAny>, dtype: Option<DType>) -
 }
 
 /// The tensor of a value that is one by itself: a number, a tensor, an array or a buffer, but no list.
-fn single(obj: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Option<Tensor>> {
+fn single(function: &str, obj: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Option<Tensor>> {
     if let Ok(tensor) = obj.cast_exact::<PyTensor>() {
         let tensor = tensor.get().get();
         return match dtype {
@@ -61,7 +61,7 @@ fn single(obj: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Option<Tenso
         return Ok(Some(tensor));
     }
     if let Some(x) = number(obj)? {
-        return filled(&[x], &[], dtype.unwrap_or_else(|| own_dtype(x))).map(Some);
+        return filled(function, &[x], &[], dtype.unwrap_or_else(|| own_dtype(x))).map(Some);
     }
     if is_nested(obj) || obj.cast::<PyString>().is_ok() {
         return Ok(None);
@@ -95,8 +95,7 @@ fn nested(function: &str, obj: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyRes
     }
     let inferred = || numbers.found.iter().map(|x| own_dtype(*x)).max().unwrap_or(DType::F32);
     let dtype = dtype.unwrap_or_else(inferred);
-    filled(&numbers.found, &numbers.shape, dtype)
-        .map_err(|e| if function == "tensor" { e } else { PyTypeError::new_err(format!("{function}: {e}")) })
+    filled(function, &numbers.found, &numbers.shape, dtype)
 }
 
 /// Where in the nested lists an item is: `[1][0]`.
@@ -163,7 +162,7 @@ fn has_dtype(obj: &Bound<'_, PyAny>) -> bool {
 }
 
 /// A tensor of these numbers.
-fn filled(numbers: &[Scalar], shape: &[usize], dtype: DType) -> PyResult<Tensor> {
+fn filled(function: &str, numbers: &[Scalar], shape: &[usize], dtype: DType) -> PyResult<Tensor> {
     let bounds = match dtype {
         DType::U8 => Some((0, i64::from(u8::MAX))),
         DType::I32 => Some((i64::from(i32::MIN), i64::from(i32::MAX))),
@@ -173,11 +172,13 @@ fn filled(numbers: &[Scalar], shape: &[usize], dtype: DType) -> PyResult<Tensor>
         match *x {
             Scalar::Int(i) if bounds.is_some_and(|(low, high)| i < low || i > high) => {
                 let name = python_name(dtype);
-                return Err(PyValueError::new_err(format!("tensor: expected integers that {name} can hold, got {i}")));
+                return Err(PyValueError::new_err(format!(
+                    "{function}: expected integers that {name} can hold, got {i}"
+                )));
             }
             Scalar::Complex(z) if !dtype.is_complex() => {
                 let name = python_name(dtype);
-                return Err(PyTypeError::new_err(format!("tensor: expected a complex dtype for {z}, got {name}")));
+                return Err(PyTypeError::new_err(format!("{function}: expected a complex dtype for {z}, got {name}")));
             }
             _ => {}
         }
@@ -204,7 +205,7 @@ fn stacked(function: &str, list: &Bound<'_, PyAny>, dtype: Option<DType>, depth:
             parts.push(None);
             continue;
         }
-        let part = match single(item, dtype)? {
+        let part = match single(function, item, dtype)? {
             Some(part) => part,
             None if is_nested(item) || is_listlike(item)? => stacked(function, item, dtype, depth + 1)?,
             None => {
@@ -233,7 +234,7 @@ fn stacked(function: &str, list: &Bound<'_, PyAny>, dtype: Option<DType>, depth:
         .into_iter()
         .map(|part| match part {
             Some(part) => part.to_dtype(common).or_raise(),
-            None => filled(&[numbers.next().unwrap_or(Scalar::Int(0))], &[], common),
+            None => filled(function, &[numbers.next().unwrap_or(Scalar::Int(0))], &[], common),
         })
         .collect::<PyResult<_>>()?;
     if tensors.is_empty() {

@@ -24,7 +24,7 @@ fn item(part: &Bound<'_, PyAny>) -> PyResult<IndexItem> {
         // A bool is a mask without dimensions, which adds one.
         if part.cast::<PyBool>().is_ok() {
             return Err(PyIndexError::new_err(format!(
-                "index: expected an integer, a slice, `...`, `None`, a list or a tensor, got the bool {part}; help: write \
+                "indexing: expected an integer, a slice, `...`, `None`, a list or a tensor, got the bool {part}; help: write \
                  `None` for a new dim"
             )));
         }
@@ -46,7 +46,7 @@ fn item(part: &Bound<'_, PyAny>) -> PyResult<IndexItem> {
         return tensor_item(index);
     }
     if part.cast::<PyList>().is_ok() {
-        let index = data::tensor_of("index", part, None)?;
+        let index = data::tensor_of("indexing", part, None)?;
         // An empty list is one of no positions.
         return tensor_item(if index.numel() == 0 { index.to_dtype(pullback::DType::I64).or_raise()? } else { index });
     }
@@ -54,13 +54,13 @@ fn item(part: &Bound<'_, PyAny>) -> PyResult<IndexItem> {
         return Ok(IndexItem::At(at));
     }
     Err(PyIndexError::new_err(format!(
-        "index: expected an integer, a slice, `...`, `None`, a list or a tensor, got {}",
+        "indexing: expected an integer, a slice, `...`, `None`, a list or a tensor, got {}",
         part.get_type()
     )))
 }
 
 fn position(at: &Bound<'_, PyInt>) -> PyResult<isize> {
-    at.extract().map_err(|_| PyIndexError::new_err(format!("index: {at} is out of range for every tensor")))
+    at.extract().map_err(|_| PyIndexError::new_err(format!("indexing: {at} is out of range for every tensor")))
 }
 
 /// A tensor as an item. Small integers, which PyTorch's masks once were, are converted.
@@ -69,7 +69,7 @@ fn tensor_item(index: Tensor) -> PyResult<IndexItem> {
     match index.dtype() {
         DType::I64 | DType::I32 | DType::Bool => Ok(IndexItem::Tensor(index)),
         _ => Err(PyIndexError::new_err(format!(
-            "index: expected a tensor of int64, int32 or bool, got {}; help: convert it with `.long()` or `.bool()`",
+            "indexing: expected a tensor of int64, int32 or bool, got {}; help: convert it with `.long()` or `.bool()`",
             index.ty()
         ))),
     }
@@ -109,8 +109,8 @@ impl PyTensor {
     fn __setitem__(&self, index: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let (py, items) = (index.py(), items(index)?);
         let value = match data::is_nested(value) {
-            true => Operand::Tensor(data::tensor_of("index", value, None)?),
-            false => expect_operand("index", "value", value)?,
+            true => Operand::Tensor(data::tensor_of("indexing", value, None)?),
+            false => expect_operand("assignment", "value", value)?,
         };
         let work = self.get().numel();
         let set = move |t: &mut Tensor| {

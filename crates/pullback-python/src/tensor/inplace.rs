@@ -83,7 +83,7 @@ impl PyTensor {
     ///
     /// >>> x = pullback.tensor([1.0, 2.0])
     /// >>> x.add_(1).mul_(10)
-    /// tensor([20., 30.])
+    /// tensor([20.0000, 30.0000])
     #[pyo3(signature = (other, *, alpha=None))]
     fn add_<'py>(
         slf: Bound<'py, Self>,

@@ -4,6 +4,7 @@ use pullback::{DType, Scalar, Tensor};
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 use super::PyTensor;
 use crate::convert::{Operand, compute, operand, wrap};
@@ -100,6 +101,11 @@ fn matmul<'py>(a: &Tensor, b: &Tensor, py: Python<'py>) -> PyResult<Bound<'py, P
     Ok(wrap(py, compute(py, work, || a.matmul(b)).or_raise()?)?.into_any())
 }
 
+/// A pair of results, unless there are none.
+fn both<'py>(a: Bound<'py, PyAny>, b: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    if a.is(not_implemented(a.py())) { Ok(a) } else { Ok(PyTuple::new(a.py(), [&a, &b])?.into_any()) }
+}
+
 /// What `@` takes on its other side.
 fn matrix(other: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
     Ok(match operand(other)? {
@@ -158,8 +164,12 @@ impl PyTensor {
         binary!(remainder).reflected(self, other)
     }
 
-    fn __divmod__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
-        Ok((self.__floordiv__(other)?, self.__mod__(other)?))
+    fn __divmod__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        both(self.__floordiv__(other)?, self.__mod__(other)?)
+    }
+
+    fn __rdivmod__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        both(self.__rfloordiv__(other)?, self.__rmod__(other)?)
     }
 
     fn __pow__<'py>(&self, other: &Bound<'py, PyAny>, modulo: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {

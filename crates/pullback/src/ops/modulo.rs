@@ -269,7 +269,9 @@ fn floor_divide_samples() -> Vec<Sample> {
             call(&x[0], &x[1])
         })
         .reference(|x| vec![Naive { shape: x[0].shape.clone(), data: vec![9.0, -10.0, 59.0, 0.0] }]);
-    let mut all = vec![rounded];
+    let number = Sample::one("0-d", [Tensor::from(7.5), Tensor::from(-2.0)], move |x| call(&x[0], &x[1]))
+        .reference(|_| vec![Naive { shape: vec![], data: vec![-4.0] }]);
+    let mut all = vec![rounded, number];
     all.extend(signs(call, |x, y| (x / y).floor()));
     all.into_iter().map(Sample::not_differentiable).collect()
 }

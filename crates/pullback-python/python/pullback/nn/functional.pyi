@@ -3,10 +3,10 @@
 # Written by stubs/write.py.
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Literal, SupportsFloat, SupportsIndex, overload
+from typing import Any, Literal, SupportsFloat, SupportsIndex, final, overload
 
 from .. import return_types
-from .._core import DTypeLike, Number, Tensor
+from .._core import Tensor, _DTypeLike, _Number
 
 __all__ = [
     "one_hot",
@@ -103,7 +103,7 @@ __all__ = [
     "tanh",
 ]
 
-def one_hot(input: Tensor, num_classes: SupportsIndex, dtype: DTypeLike | None = 'int64') -> Tensor:
+def one_hot(input: Tensor, num_classes: SupportsIndex, dtype: _DTypeLike | None = 'int64') -> Tensor:
     """One at the position that each element names and zero elsewhere, along a new last dimension of size `classes`."""
 
 def cross_entropy(input: Tensor, target: Tensor, reduction: Literal['none', 'mean', 'sum'] = 'mean') -> Tensor:

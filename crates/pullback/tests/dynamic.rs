@@ -1,0 +1,106 @@
+//! Operations called with arguments whose types are known at run time.
+#![cfg(feature = "dynamic")]
+
+use std::collections::HashSet;
+
+use pullback::dynamic::{Arguments, Form, Kind, Literal, Outcome, Results, Value};
+use pullback::testing::operations;
+use pullback::{DType, ErrorKind, Result, Scalar, Tensor};
+
+fn forms() -> impl Iterator<Item = &'static Form> {
+    operations().flat_map(|row| row.forms)
+}
+
+fn form(name: &str, parameters: usize) -> &'static Form {
+    forms().find(|f| f.name == name && (f.parameters)().len() == parameters).unwrap()
+}
+
+fn call(form: &Form, values: impl IntoIterator<Item = Value>) -> Result<Vec<f64>> {
+    let mut arguments = Arguments::new(form.name);
+    values.into_iter().for_each(|v| arguments.push(v));
+    match (form.call)(&mut arguments)? {
+        Outcome::One(t) => t.to_dtype(DType::F64)?.to_vec(),
+        Outcome::Several(all) => all[0].to_dtype(DType::F64)?.to_vec(),
+    }
+}
+
+fn x() -> Value {
+    Value::Tensor(Tensor::from([[1.0, 2.0], [3.0, 4.0]]))
+}
+
+#[test]
+fn every_row_has_a_form_unless_it_takes_an_index() {
+    for row in operations() {
+        assert!(!row.forms.is_empty() || row.signature.contains("Indices"), "{}", row.name);
+    }
+}
+
+#[test]
+fn forms_are_well_formed() {
+    for form in forms() {
+        let parameters = (form.parameters)();
+        let names: HashSet<_> = parameters.iter().map(|p| p.name).collect();
+        assert_eq!(names.len(), parameters.len(), "{}: a name occurs twice", form.name);
+        assert!(form.is_function || form.is_method, "{}", form.name);
+        assert!(!form.is_method || matches!(parameters[0].kind, Kind::Tensor | Kind::Operand), "{}", form.name);
+        // A parameter without default does not stand behind one with a default.
+        let first = parameters.iter().position(|p| p.default.is_some()).unwrap_or(parameters.len());
+        assert!(parameters[first..].iter().all(|p| p.default.is_some()), "{}", form.name);
+        for p in &parameters {
+            // A default is a value of the kind.
+            let fits = match (p.kind, p.default) {
+                (_, None) => true,
+                (_, Some(Literal::None)) => p.or_none,
+                (Kind::Choice(names) | Kind::IntsOr(names) | Kind::FloatOr(names), Some(Literal::Name(n))) => {
+                    names.contains(&n)
+                }
+                (Kind::Bool, Some(d)) => matches!(d, Literal::Bool(_)),
+                (Kind::Int | Kind::IntsOr(_), Some(d)) => matches!(d, Literal::Int(_)),
+                (Kind::Ints, Some(d)) => matches!(d, Literal::Int(_) | Literal::Ints(_)),
+                (Kind::Float | Kind::FloatOr(_), Some(d)) => matches!(d, Literal::Float(_) | Literal::Int(_)),
+                (Kind::DType, Some(d)) => matches!(d, Literal::DType(_)),
+                _ => false,
+            };
+            assert!(fits, "{}: {:?}", form.name, p);
+        }
+        if let Results::Several(n, names) = form.results {
+            assert!(names.is_empty() || names.len() == n);
+        }
+    }
+}
+
+#[test]
+fn arguments_are_converted_and_defaults_fill_in() {
+    let number = Value::Number(Scalar::Int(2));
+    assert_eq!(call(form("add", 2), [x(), number]).unwrap(), [3.0, 4.0, 5.0, 6.0]);
+    let sum = form("sum", 3);
+    assert_eq!(call(sum, [x()]).unwrap(), [10.0]);
+    assert_eq!(call(sum, [x(), Value::Ints([0].into_iter().collect())]).unwrap(), [4.0, 6.0]);
+    assert_eq!(call(form("topk", 5), [x(), Value::Int(1)]).unwrap(), [2.0, 4.0]);
+    assert_eq!(call(form("clamp", 3), [x(), Value::None, Value::Float(2.5)]).unwrap(), [1.0, 2.0, 2.5, 2.5]);
+    // The pattern of a method that is not the first parameter in Rust.
+    let condition = Value::Tensor(Tensor::from([[true, false], [false, true]]));
+    let place = forms().find(|f| f.name == "where" && f.is_method).unwrap();
+    assert_eq!(call(place, [x(), condition, Value::Number(Scalar::Float(0.0))]).unwrap(), [1.0, 0.0, 0.0, 4.0]);
+}
+
+#[test]
+fn options_are_parameters() {
+    let image = Value::Tensor(Tensor::ones(&[1, 1, 4, 4], DType::F64).unwrap());
+    let weight = Value::Tensor(Tensor::ones(&[1, 1, 3, 3], DType::F64).unwrap());
+    let conv = form("conv2d", 7);
+    let names: Vec<_> = (conv.parameters)().iter().map(|p| p.name).collect();
+    assert_eq!(names, ["input", "weight", "bias", "stride", "padding", "dilation", "groups"]);
+    assert_eq!(call(conv, [image, weight]).unwrap(), [9.0; 4]);
+}
+
+#[test]
+fn errors_name_the_form_and_its_parameters() {
+    let error = call(form("sum", 3), [x(), Value::Ints([5].into_iter().collect())]).unwrap_err();
+    assert_eq!(error.to_string(), "sum: dim 5 is out of range for f64[2,2] (valid: -2..=1)");
+    let error = call(form("chunk", 3), [x(), Value::Int(-1)]).unwrap_err();
+    assert_eq!(error.to_string(), "chunk: expected `chunks` of at least 0, got -1");
+    assert_eq!(error.kind(), ErrorKind::Value);
+    let error = call(form("sum", 3), [x(), Value::Bool(true)]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Internal);
+}
