@@ -115,9 +115,14 @@ fn int(object: Borrowed<'_, '_, PyAny>, k: usize) -> Result<i64, Refused> {
     if !is_int(object) {
         return Err(wrong(object, k));
     }
-    object.extract::<i64>().map_err(|raised| match raised.is_instance_of::<PyOverflowError>(object.py()) {
-        true => Refused::Raised(PyOverflowError::new_err("an integer does not fit into 64 bits")),
-        false => Refused::Raised(raised),
+    object.extract::<i64>().map_err(|raised| {
+        let is_overflow = raised.is_instance_of::<PyOverflowError>(object.py());
+        match () {
+            // A tensor that is no integer is an argument of another type.
+            _ if object.is_instance_of::<PyTensor>() => wrong(object, k),
+            _ if is_overflow => Refused::Raised(PyOverflowError::new_err("an integer does not fit into 64 bits")),
+            _ => Refused::Raised(raised),
+        }
     })
 }
 
