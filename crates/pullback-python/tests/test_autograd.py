@@ -858,6 +858,30 @@ def test_gradcheck_modes():
         autograd.gradcheck(wrong, x, check_forward_ad=False, check_backward_ad=False)
 
 
+def test_gradcheck_checks_forward_mode_where_it_exists():
+    class Sine(autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return pb.from_numpy(np.sin(x.numpy()))
+
+        @staticmethod
+        @autograd.function.once_differentiable
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            return pb.from_numpy(g.numpy() * np.cos(x.numpy()))
+
+    x = leaf([0.3, 1.2])
+    assert autograd.gradcheck(Sine.apply, x)
+    assert autograd.gradcheck(Sine.apply, x, fast_mode=True)
+    with pytest.raises(autograd.GradcheckError, match="the rule of the other mode is derived"):
+        autograd.gradcheck(Sine.apply, x, check_forward_ad=True)
+    with pytest.raises(autograd.GradcheckError, match="no batching rule"):
+        autograd.gradcheck(Sine.apply, x, check_batched_grad=True)
+    with pytest.raises(autograd.GradcheckError, match="differentiable once"):
+        autograd.gradgradcheck(Sine.apply, x)
+
+
 def test_gradcheck_preconditions_raise_always():
     for call, error, match in [
         (lambda: autograd.gradcheck(lambda x: x, leaf(1.0, pb.float32), raise_exception=False), TypeError, "double"),

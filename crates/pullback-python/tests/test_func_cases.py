@@ -287,7 +287,7 @@ def test_c43_g20_captured_tensors_are_not_changed_in_place(change):
     for transform in [lambda f: vmap(f)(f64([1.0, 2.0])), lambda f: grad(f)(f64(1.0)), lambda f: vjp(f, f64(1.0)),
                       lambda f: jvp(f, (f64(1.0),), (f64(1.0),)), lambda f: vmap(f, chunk_size=1)(f64([1.0, 2.0]))]:
         captured = f64(0.0)
-        with pytest.raises(RuntimeError, match=r"in-place changes .* got a captured one, f64\[\]; help: return the new value"):
+        with pytest.raises(RuntimeError, match=r"in-place changes .* got one from outside, f64\[\]; help: return the new value"):
             transform(lambda x: (change(captured, x), x)[1])
         assert captured.item() == 0 and captured.add_(1.0).item() == 1
 
@@ -310,6 +310,19 @@ def test_tensors_of_the_function_may_be_changed_in_place():
     assert grad(nested)(f64(1.0)).item() == 2
     with pytest.raises(RuntimeError, match="^grad > grad: expected in-place changes"):
         grad(lambda x: grad(lambda y: x.add_(y))(x))(f64(1.0))
+
+
+def test_constant_arguments_may_be_changed_in_place_and_stay_as_they_were():
+    def f(x, y, *, z):
+        y.mul_(x)
+        z[0] = x.sum()
+        return (y * z).sum()
+
+    x, y, z = f64([1.0, 2.0]), f64([3.0, 4.0]), f64([5.0, 6.0])
+    # y₀x₀(x₀ + x₁) + y₁x₁z₁
+    assert grad(f)(x, y, z=z).tolist() == [3 * 3 + 3, 3 + 24] == jacfwd(f)(x, y, z=z).tolist()
+    assert vmap(lambda x, y: f(x.reshape((1,)), y, z=z.clone()), in_dims=(0, None))(x, y).tolist() == [27, 60]
+    assert y.tolist() == [3, 4] and z.tolist() == [5, 6]
 
 
 def test_results_with_names_are_trees():

@@ -420,6 +420,19 @@ def test_f09_floats_are_converted():
     assert tangent.dtype == pb.float32 and tangent.tolist() == [2.0, 4.0]
 
 
+def test_gradients_may_come_in_one_list():
+    def backward(ctx, grads):
+        a, b = grads
+        grads.clear()
+        return 2 * a + 3 * b
+
+    own = make(forward=lambda x: (x * 2, x * 3), backward=backward, boxed_grads_call=True, generate_vmap_rule=True).apply
+    assert grad(lambda x: sum(own(x)))(t(1.0)).item() == 5.0
+    assert vmap(grad(lambda x: sum(own(x))))(t([1.0, 2.0])).tolist() == [5.0, 5.0]
+    with pytest.raises(TypeError, match="True or False for `boxed_grads_call`, got 3"):
+        type("Own", (Function,), {"boxed_grads_call": 3})
+
+
 def test_f11_none_is_a_zero():
     f = make(forward=lambda x, y: x * y, setup=save_inputs, backward=lambda ctx, g: (g * ctx.saved_tensors[1], None))
     assert [g.item() for g in grad(f.apply, (0, 1))(t(2.0), t(3.0))] == [3.0, 0.0]
@@ -1105,6 +1118,38 @@ def test_a_rule_with_data_dependent_code_works_one_row_at_a_time():
     assert jacrev(own, chunk_size=1)(t([1.0, 2.0])).tolist() == [[2.0, 0.0], [0.0, 2.0]]
 
 
+@pytest.mark.parametrize("old", [False, True])
+def test_the_generated_rule_draws_as_the_vmap_says(old):
+    def mark(ctx, x, output):
+        ctx.save_for_backward(output[1])
+        ctx.mark_non_differentiable(output[1])
+
+    def forward(x):
+        mask = (pb.rand(x.shape, dtype=D) > 0.5).to(D)
+        return x * mask, mask
+
+    def old_forward(ctx, x):
+        out = forward(x)
+        mark(ctx, x, out)
+        return out
+
+    dropout = make(
+        forward=old_forward if old else forward,
+        setup=mark,
+        old=old,
+        backward=lambda ctx, g, _: g * ctx.saved_tensors[0],
+        generate_vmap_rule=True,
+    ).apply
+    xs = pb.ones((6, 20), dtype=D)
+    for randomness, kinds in [("different", 6), ("same", 1)]:
+        masks = vmap(lambda x: dropout(x)[0], randomness=randomness)(xs)
+        assert len({tuple(row) for row in masks.tolist()}) == kinds
+        # The rule uses the mask that was drawn.
+        slopes, masks = vmap(grad(lambda x: (lambda y: (y[0].sum(), y[1]))(dropout(x)), has_aux=True), randomness=randomness)(xs)
+        assert slopes.tolist() == masks.tolist()
+        assert len({tuple(row) for row in masks.tolist()}) == kinds
+
+
 # Classes
 
 
@@ -1234,3 +1279,204 @@ def test_the_older_form_with_a_batching_rule_says_what_is_missing():
     assert grad(lambda x: vmap(own)(x).sum())(t([1.0, 2.0])).tolist() == [2.0, 2.0]
     with pytest.raises(NotImplementedError, match="`setup_context` of function `Own`.*lanes"):
         vmap(grad(own))(t([1.0, 2.0]))
+
+
+# Gradients of values
+
+
+def leaf(value):
+    return pb.tensor(value, dtype=D, requires_grad=True)
+
+
+@FORMS
+def test_backward_runs_the_rule(mul):
+    x, y = leaf(2.0), leaf(5.0)
+    z = mul.apply(x, y)
+    assert z.requires_grad and not z.is_leaf
+    z.backward()
+    assert (x.grad.item(), y.grad.item()) == (5.0, 2.0)
+
+
+@FORMS
+def test_backward_can_be_differentiated(mul):
+    x, y = leaf(2.0), leaf(5.0)
+    z = mul.apply(mul.apply(x, y), x)  # x² y
+    (dx,) = pb.autograd.grad(z, x, create_graph=True)
+    assert dx.item() == 20.0
+    assert [g.item() for g in pb.autograd.grad(dx, (x, y))] == [10.0, 4.0]
+
+
+@FORMS
+def test_values_and_functions_mix(mul):
+    w = leaf(3.0)
+    y = grad(lambda x: mul.apply(mul.apply(x, x), w))(t(2.0))  # 2 x w
+    assert y.item() == 12.0
+    y.backward()
+    assert w.grad.item() == 4.0
+
+
+def test_no_gradient_is_needed_where_nothing_is_recorded():
+    seen = []
+
+    def forward(ctx, x):
+        seen.append(ctx.needs_input_grad)
+        return x * 2
+
+    own = make(forward=forward, old=True, backward=lambda ctx, g: 2 * g).apply
+    x = leaf(1.0)
+    with pb.no_grad():
+        assert not own(x).requires_grad
+    assert own(x).requires_grad
+    assert not own(x.detach()).requires_grad
+    assert seen[-2:] == [(True,), (False,)]
+
+
+def test_results_that_are_marked_or_integers_require_no_gradient():
+    own = make(
+        forward=lambda x: (x * 2, x * 3, x.argmax()),
+        setup=lambda ctx, inputs, output: ctx.mark_non_differentiable(output[1]),
+        backward=lambda ctx, a, b, c: 2 * a,
+    ).apply
+    assert [y.requires_grad for y in own(leaf([1.0, 2.0]))] == [True, False, False]
+
+
+def test_a_leaf_that_is_changed_in_place():
+    own = make(
+        forward=lambda x: x.mul_(2), setup=lambda ctx, inputs, output: ctx.mark_dirty(*inputs), backward=lambda ctx, g: 2 * g
+    ).apply
+    x = leaf(3.0)
+    # As by `y.mul_(2)`: the object is the result of a recorded operation, and the leaf has another name.
+    y = x.clone()
+    assert own(y) is y and y.item() == 6.0 and x.item() == 3.0
+    y.backward()
+    assert x.grad.item() == 2.0
+    # Without recording it stays the leaf that it is, with another value.
+    with pb.no_grad():
+        assert own(x) is x
+    assert x.item() == 6.0 and x.is_leaf and x.requires_grad
+
+
+def test_a_captured_tensor_is_not_changed_in_place():
+    own = make(
+        forward=lambda x, y: x.mul_(y),
+        setup=lambda ctx, inputs, output: (ctx.mark_dirty(inputs[0]), save_inputs(ctx, inputs, output)),
+        backward=lambda ctx, g: (g, g),
+    ).apply
+    w = t(3.0)
+    with pytest.raises(RuntimeError, match="got a captured one"):
+        grad(lambda x: own(w, x))(t(2.0))
+    assert w.item() == 3.0
+
+
+def test_c22_a_captured_leaf_is_an_error():
+    w = leaf(3.0)
+    own = make(forward=lambda x: x * w, backward=lambda ctx, g: g * w).apply
+    with pytest.raises(RuntimeError, match="`forward` of function `Own`.*not one of the arguments"):
+        own(leaf(2.0))
+
+
+def test_gradients_of_leaves_inside_of_a_method():
+    # The engine is entered again while it runs.
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * grad(lambda s: s * s)(x.detach())
+
+    own = make(forward=lambda x: x * x, setup=save_inputs, backward=once_differentiable(backward)).apply
+    x = leaf(3.0)
+    own(x).backward()
+    assert x.grad.item() == 6.0
+
+
+def test_a_rule_that_is_differentiable_once_is_refused_by_backward_too():
+    own = make(
+        forward=lambda x: x * x,
+        setup=save_inputs,
+        backward=once_differentiable(lambda ctx, g: pb.tensor(g.numpy() * 2 * ctx.saved_tensors[0].numpy())),
+    ).apply
+    x = leaf(3.0)
+    (dx,) = pb.autograd.grad(own(x), x)
+    assert dx.item() == 6.0
+    (dx,) = pb.autograd.grad(own(x), x, create_graph=True)
+    with pytest.raises(RuntimeError, match="differentiable once"):
+        pb.autograd.grad(x * dx, x)
+
+
+def test_hidden_intermediates_are_refused_by_backward_too():
+    def forward(ctx, x):
+        m = 2 * x
+        ctx.save_for_backward(m)
+        return m * m
+
+    own = make(forward=forward, old=True, backward=lambda ctx, g: 4 * ctx.saved_tensors[0] * g).apply
+    x = leaf(3.0)
+    (dx,) = pb.autograd.grad(own(x), x, create_graph=True)
+    assert dx.item() == 24.0
+    with pytest.raises(RuntimeError, match="intermediate value"):
+        pb.autograd.grad(dx, x)
+
+
+def test_many_calls_in_a_row_need_no_stack():
+    own = make(forward=lambda x: x * 1, backward=lambda ctx, g: g).apply
+    x = leaf(1.0)
+    y = x
+    for _ in range(3000):
+        y = own(y)
+    y.backward()
+    assert x.grad.item() == 1.0
+
+
+def test_backward_in_several_threads():
+    results = []
+
+    def work(k):
+        for _ in range(20):
+            x = leaf(float(k))
+            OldMul.apply(x, x).backward()
+            results.append(x.grad.item() == 2.0 * k)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [True] * 160
+
+
+def test_dual_numbers_run_the_rule_of_forward_mode():
+    import pullback.autograd.forward_ad as dual
+
+    with dual.dual_level():
+        z = Mul.apply(dual.make_dual(t(2.0), t(1.0)), t(5.0))
+        assert dual.unpack_dual(z).tangent.item() == 5.0
+
+
+@FORMS
+def test_gradcheck_is_content(mul):
+    x, y = leaf([0.5, 1.5]), leaf([2.0, 3.0])
+    assert pb.autograd.gradcheck(mul.apply, (x, y))
+    assert pb.autograd.gradgradcheck(mul.apply, (x, y))
+
+
+def test_the_checker_of_functions_is_content_with_a_right_one():
+    from pullback.testing import check_function
+
+    report = check_function(Mul, t([0.5, 1.5]), t([2.0, 3.0]))
+    assert report and report.failures == [], report
+    assert "ok" in repr(report)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "method"),
+    [
+        ({"backward": lambda ctx, g: (g * ctx.saved_tensors[0], g * ctx.saved_tensors[1])}, "backward"),
+        ({"jvp": lambda ctx, tx, ty: tx * ctx.saved_tensors[1]}, "jvp"),
+        ({"generate_vmap_rule": False, "vmap": lambda info, d, x, y: (x * y * 2, 0)}, "vmap"),
+    ],
+)
+def test_the_checker_of_functions_finds_what_is_wrong(wrong, method):
+    from pullback.testing import check_function
+
+    own = type("Own", (Mul,), {k: v if isinstance(v, bool) else staticmethod(v) for k, v in wrong.items()})
+    report = check_function(own, t([0.5, 1.5]), t([2.0, 3.0]))
+    assert not report
+    assert method in {report.rule(name) for name in report.failures}, report

@@ -171,6 +171,15 @@ pub(crate) fn path_of<T: Tree>(tree: &T, index: usize) -> String {
     found
 }
 
+/// The path of tensor `index` in a tree, which is only looked for if it is written.
+pub(crate) struct Path<'a, T>(pub(crate) &'a T, pub(crate) usize);
+
+impl<T: Tree> fmt::Display for Path<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&path_of(self.0, self.1))
+    }
+}
+
 /// The same structure with other tensors, which `f` makes from the old ones; the first error is returned.
 pub(crate) fn try_map<T: Tree>(tree: &T, f: &mut dyn FnMut(&Tensor) -> Result<Tensor>) -> Result<T> {
     let mut failed = None;

@@ -7,6 +7,7 @@ use pyo3::types::{PyBool, PyDict, PyInt, PyTuple};
 
 use super::inside::Inside;
 use crate::autograd::Block;
+use crate::convert::wrap;
 use crate::error::from_py;
 use crate::tensor::PyTensor;
 use crate::tree::{Build as _, Kind, PyTree, Shaped, Structure, flatten, flatten_into, is_array, is_inexact, short};
@@ -142,7 +143,20 @@ impl<'py> Call<'_, 'py> {
         // What the function sets by `set_grad_enabled(..)` is not for its caller.
         let _block = Block::begin();
         let _inside = Inside::enter();
-        self.replaced(selected).and_then(|args| self.function.call(args, self.kwargs)).map_err(from_py)
+        let run = || self.function.call(self.replaced(selected)?, self.constants()?.as_ref());
+        run().map_err(from_py)
+    }
+
+    /// The keyword arguments for one run.
+    fn constants(&self) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Some(kwargs) = self.kwargs else { return Ok(None) };
+        let constants = kwargs.copy()?;
+        for (name, x) in kwargs.iter() {
+            if let Some(own) = own(&x)? {
+                constants.set_item(name, own)?;
+            }
+        }
+        Ok(Some(constants))
     }
 
     fn replaced(&self, selected: &PyTree) -> PyResult<Bound<'py, PyTuple>> {
@@ -154,11 +168,23 @@ impl<'py> Call<'_, 'py> {
             Some(leaf) => leaf.build(py),
             None => Ok(py.None().into_bound(py)),
         };
-        let mut args: Vec<Bound<'py, PyAny>> = self.args.iter().collect();
+        let mut args: Vec<Option<Bound<'py, PyAny>>> = vec![None; self.args.len()];
         for (&n, child) in numbers.iter().zip(&node.children) {
-            args[n] = child.build(py, &mut next)?;
+            args[n] = Some(child.build(py, &mut next)?);
         }
-        PyTuple::new(py, args)
+        let args = self.args.iter().zip(args).map(|(given, new)| match new {
+            Some(new) => Ok(new),
+            None => Ok(own(&given)?.unwrap_or(given)),
+        });
+        PyTuple::new(py, args.collect::<PyResult<Vec<_>>>()?)
+    }
+}
+
+/// An object of the function's own for a tensor that is an argument, so that it may change it in place.
+fn own<'py>(x: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    match x.cast::<PyTensor>() {
+        Ok(tensor) => Ok(Some(wrap(x.py(), tensor.get().get())?.into_any())),
+        Err(_) => Ok(None),
     }
 }
 

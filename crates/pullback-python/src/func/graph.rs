@@ -3,10 +3,10 @@
 use pullback::graph::{Capture, Graph};
 use pullback::{Result, Tensor};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyTuple, PyType};
 
 use super::call::{Call, tensors};
-use super::transformed::{Transform, Transformed};
+use super::transformed::{Transform, Transformed, generic};
 use super::vjp::like;
 use crate::convert::wrap;
 use crate::error::{OrRaise as _, from_py};
@@ -117,6 +117,11 @@ impl PyGraph {
         let tensors: Vec<Tensor> = tensors.iter().map(|t| t.get().get()).collect();
         let graph = self.graph.with_captured(&tensors.iter().collect::<Vec<_>>()).or_raise()?;
         Ok(PyGraph { graph, arguments: self.arguments.clone() })
+    }
+
+    #[classmethod]
+    fn __class_getitem__<'py>(cls: &Bound<'py, PyType>, item: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        generic(cls, item)
     }
 
     fn __str__(&self) -> String {

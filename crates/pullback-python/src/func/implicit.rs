@@ -5,9 +5,10 @@ use pullback::implicit::{LinearSolve, LinearSolver, Root};
 use pullback::{DType, Function as _, Result};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyType;
 
 use super::call::tensors;
-use super::transformed::check_callable;
+use super::transformed::{check_callable, generic};
 use crate::error::{OrRaise as _, from_py};
 use crate::tree::{Build as _, Numbers, PyTree, Shaped, flatten, flatten_into, flatten_like};
 
@@ -153,6 +154,11 @@ impl Solution {
         self.root.apply(&flatten(p)?).or_raise()?.build(p.py())
     }
 
+    #[classmethod]
+    fn __class_getitem__<'py>(cls: &Bound<'py, PyType>, item: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        generic(cls, item)
+    }
+
     fn __repr__(&self) -> String {
         format!("{:?}", self.root)
     }
@@ -276,6 +282,11 @@ pub struct LinearSolution {
 impl LinearSolution {
     fn __call__<'py>(&self, p: &Bound<'py, PyAny>, b: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         self.system.apply(&(flatten(p)?, flatten(b)?)).or_raise()?.build(p.py())
+    }
+
+    #[classmethod]
+    fn __class_getitem__<'py>(cls: &Bound<'py, PyType>, item: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        generic(cls, item)
     }
 
     fn __repr__(&self) -> String {

@@ -2,7 +2,7 @@
 
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyDict, PyTuple, PyType};
 
 use super::call::Call;
 
@@ -29,6 +29,11 @@ impl Transformed {
         check_callable(name, function)?;
         Ok(Transformed { function: function.clone().unbind(), name, transform: Box::new(transform) })
     }
+}
+
+/// `cls[item]`, as annotations write it.
+pub fn generic<'py>(cls: &Bound<'py, PyType>, item: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    cls.py().import("types")?.getattr("GenericAlias")?.call1((cls, item))
 }
 
 pub fn check_callable(name: &str, function: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -80,6 +85,11 @@ impl Transformed {
     /// The names of the function, and what else it has.
     fn __getattr__<'py>(&self, name: Bound<'py, pyo3::types::PyString>) -> PyResult<Bound<'py, PyAny>> {
         self.function.bind(name.py()).getattr(name)
+    }
+
+    #[classmethod]
+    fn __class_getitem__<'py>(cls: &Bound<'py, PyType>, item: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        generic(cls, item)
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {

@@ -3,10 +3,10 @@
 use pullback::{Jvp, Pullback, Pushforward, Result, Vjp};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyDict, PyTuple, PyType};
 
 use super::call::{Call, split, tensors};
-use super::transformed::check_callable;
+use super::transformed::{check_callable, generic};
 use crate::error::OrRaise as _;
 use crate::tree::{Build as _, PyTree, Shaped, Structure, class_name, flatten_like};
 
@@ -167,6 +167,11 @@ impl JvpFunction {
         let py = tangents.py();
         let tangents = like("linearize", &self.arguments, "tangents", tangents)?;
         self.pushforward.call(&tangents).or_raise()?.build(py)
+    }
+
+    #[classmethod]
+    fn __class_getitem__<'py>(cls: &Bound<'py, PyType>, item: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        generic(cls, item)
     }
 
     fn __repr__(&self) -> String {

@@ -12,6 +12,7 @@ use super::call::Call;
 use super::jacobian::{chunk_size as parse_chunk_size, randomness as parse_randomness};
 use super::transformed::{Transform, Transformed};
 use crate::error::{OrRaise as _, from_py, to_py};
+use crate::tensor::PyTensor;
 use crate::tree::{Build as _, Kind, PyTree, Shaped, Structure, class_name, flatten_into, is_array, open, short};
 
 /// What `in_dims` or `out_dims` says at one place.
@@ -71,6 +72,12 @@ impl Mapped {
     /// The structure of a part of the arguments, whose lanes lie where `spec` says. What all lanes share stays as it is.
     fn argument(&mut self, x: &Bound<'_, PyAny>, spec: &Bound<'_, PyAny>) -> std::result::Result<Structure, Fault> {
         match read(spec)? {
+            // A tensor gets an object of the function's own, which may be changed in place.
+            Spec::Shared if x.is_instance_of::<PyTensor>() => {
+                let structure = flatten_into(x, &mut self.leaves)?;
+                self.dims.push(None);
+                Ok(structure)
+            }
             Spec::Shared => Ok(Structure::Static(Arc::new(x.clone().unbind()))),
             Spec::At(dim) => self.everything(x, dim),
             Spec::Inner => self.inner(x, spec, "in_dims", Mapped::argument),

@@ -8,8 +8,9 @@ mod outputs;
 mod returned;
 mod severed;
 
-use pullback::{Function as _, Tensor};
-use pyo3::exceptions::{PyNotImplementedError, PyRuntimeError, PyTypeError};
+use pullback::autograd::GradMode;
+use pullback::{Ellipsis, Function as _, Tensor};
+use pyo3::exceptions::{PyNotImplementedError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 
@@ -74,6 +75,11 @@ impl PyFunction {
     #[classattr]
     #[allow(non_upper_case_globals, reason = "the name in Python")]
     const generate_vmap_rule: bool = false;
+
+    /// True to have `backward` called with one list of gradients, from which it may drop those that it has used.
+    #[classattr]
+    #[allow(non_upper_case_globals, reason = "the name in Python")]
+    const boxed_grads_call: bool = false;
 
     #[new]
     #[classmethod]
@@ -167,26 +173,23 @@ impl PyFunction {
 /// The Python value of the results of a call, where arguments that it changed in place have their new values.
 fn finish<'py>(call: &Call, args: &Bound<'py, PyTuple>, outs: Vec<Tensor>) -> PyResult<Bound<'py, PyAny>> {
     let (py, run) = (args.py(), call.run());
-    let mut changed = Vec::new();
-    for &(position, output) in &run.dirty {
-        let object = args.get_item(position)?.cast_into::<PyTensor>()?;
-        let old = object.get().get();
-        if old.is_leaf() && old.requires_grad() && pullback::autograd::GradMode::is_on() {
-            return Err(PyRuntimeError::new_err(format!(
-                "`forward` of function `{}`: argument {position} ({}) is changed in place, and is a leaf that requires \
-                 gradients; help: pass `x.clone()`, or call it inside `no_grad()`",
-                call.name(),
-                old.ty()
-            )));
-        }
-        changed.push((output, object));
-    }
     let mut objects = Vec::with_capacity(run.outputs.leaves);
     for (k, out) in outs.into_iter().take(run.outputs.leaves).enumerate() {
-        match changed.iter().find(|(output, _)| *output == k) {
-            Some((_, object)) => {
-                object.get().set(out);
-                objects.push(object.clone());
+        match run.dirty.iter().find(|(_, output)| *output == k) {
+            Some((position, _)) => {
+                let object = args.get_item(*position)?.cast_into::<PyTensor>()?;
+                let old = object.get().get();
+                // As by any operation in place, a leaf that nobody records now stays the leaf that it is.
+                let stays = old.is_leaf() && old.requires_grad() && !GradMode::is_on();
+                let change = |t: &mut Tensor| match stays {
+                    true => t.set_(Ellipsis, &out).map(|_| ()),
+                    false => {
+                        *t = out;
+                        Ok(())
+                    }
+                };
+                object.get().update(change).or_raise()?;
+                objects.push(object);
             }
             None => objects.push(wrap(py, out)?),
         }

@@ -93,7 +93,7 @@ impl PyTensor {
     pub fn update<R>(&self, change: impl FnOnce(&mut Tensor) -> pullback::Result<R>) -> pullback::Result<R> {
         if inside::is_captured(self.made) {
             let message = format!(
-                "expected in-place changes of tensors that the function has made or got as arguments, got a captured one, {}",
+                "expected in-place changes of tensors that the function has made, or that are its arguments, got one from outside, {}",
                 self.get().ty()
             );
             return Err(Error::new(ErrorKind::CapturedTracer, message)

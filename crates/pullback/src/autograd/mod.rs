@@ -38,6 +38,8 @@ mod mode;
 mod slot;
 mod tensor;
 
+use std::fmt::Display;
+
 use crate::error::bail;
 use crate::interp::level::AMBIENT;
 use crate::interp::noted::ambient_parts;
@@ -54,7 +56,7 @@ pub use slot::GradSlot;
 pub use tensor::{leaf, zero_grad};
 
 /// An error that names the functional way if a transform is working on `t`. `what` names `t`.
-fn refuse_in_transform(place: &str, what: &str, t: &Tensor) -> Result<()> {
+fn refuse_in_transform(place: &str, what: impl Display, t: &Tensor) -> Result<()> {
     match t.repr() {
         Repr::Tracer(tracer) if tracer.level.id != AMBIENT => {
             crate::interp::check_alive(t, &format!("{place}: {what}"))?;

@@ -1,5 +1,7 @@
 //! Leaves, and what a tensor knows of the gradients that flow to it.
 
+use std::fmt::Display;
+
 use super::slot::check_gradient;
 use super::{edge_of, refuse_in_transform};
 use crate::error::bail;
@@ -7,7 +9,7 @@ use crate::interp::level::AMBIENT;
 use crate::interp::noted::{self, ambient_parts};
 use crate::interp::{Traced, running_method};
 use crate::tensor::Repr;
-use crate::tree::{path_of, try_map};
+use crate::tree::{Path, try_map};
 use crate::{Result, Tensor, Tree};
 
 /// A tree of leaves: the same tensors, marked so that gradients flow to them.
@@ -36,23 +38,24 @@ use crate::{Result, Tensor, Tree};
 pub fn leaf<T: Tree>(values: &T) -> Result<T> {
     let mut k = 0;
     try_map(values, &mut |t| {
-        let what = format!("argument{}", path_of(values, k));
+        let place = Path(values, k);
+        let what = format_args!("argument{place}");
         k += 1;
         match ambient_parts(t) {
             Some((_, edge)) if !edge.node().is_leaf() => {
                 bail!(NotDifferentiable, "leaf: {what} ({}) is the result of a recorded operation", t.ty(); help = "\
                     cut it off with `detach` first")
             }
-            _ => marked("leaf", &what, t),
+            _ => marked("leaf", what, t),
         }
     })
 }
 
-fn marked(place: &str, what: &str, t: &Tensor) -> Result<Tensor> {
+fn marked(place: &str, what: impl Display, t: &Tensor) -> Result<Tensor> {
     if ambient_parts(t).is_some() {
         return Ok(t.clone());
     }
-    refuse_in_transform(place, what, t)?;
+    refuse_in_transform(place, &what, t)?;
     if let Some(method) = running_method() {
         bail!(InTransform, "{place}: {method} makes a leaf, which no operation inside of it may use"; help = "inside a \
             function, call `grad`, `vjp` or `jvp` on a closure instead");

@@ -1,5 +1,7 @@
 //! Batching: a function of one example made a function of many.
 
+use std::fmt;
+
 use super::assemble::Assembly;
 use super::dims::DimSpec;
 use super::options::chunk;
@@ -12,7 +14,7 @@ use crate::interp::{LevelKind, batch, check_alive};
 use crate::kernels::copy::contiguous;
 use crate::shape::resolve_dim;
 use crate::tensor::Repr;
-use crate::tree::{leaves, path_of, same_places, try_map};
+use crate::tree::{Path, leaves, path_of, same_places, try_map};
 use crate::{Result, Tensor, Tree};
 
 /// Maps a function over dimension 0 of every tensor of its arguments; results are stacked along dimension 0.
@@ -187,7 +189,7 @@ impl<I, O> Vmap<I, O> {
         let dims = self.out_dims.dims(out);
         let dims = dims.context(|| format!("out_dims {} of results {}", self.out_dims.describe(), out.describe()))?;
         let resolved = leaves(out).into_iter().zip(dims).enumerate().map(|(k, (t, dim))| {
-            let what = format_args!("result{} with its lanes, {}", path_of(out, k), t.ty());
+            let what = format_args!("result{} with its lanes, {}", Path(out, k), Type(t));
             dim.map(|dim| resolve_dim("out_dims", dim, t.rank() + 1, what)).transpose()
         });
         resolved.collect()
@@ -319,6 +321,15 @@ fn seen(t: &Tensor) -> Option<&Array> {
     }
 }
 
+/// The type of a tensor, which is only made if it is written.
+struct Type<'a>(&'a Tensor);
+
+impl fmt::Display for Type<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.ty().fmt(f)
+    }
+}
+
 fn resolve_in_dims<A: Tree>(x: &A, dims: Vec<Option<isize>>) -> Result<Vec<Option<usize>>> {
     let tensors = leaves(x);
     if dims.len() != tensors.len() {
@@ -329,7 +340,7 @@ fn resolve_in_dims<A: Tree>(x: &A, dims: Vec<Option<isize>>) -> Result<Vec<Optio
         .zip(dims)
         .enumerate()
         .map(|(k, (t, dim))| {
-            dim.map(|d| resolve_dim("in_dims", d, t.rank(), format_args!("argument{} ({})", path_of(x, k), t.ty())))
+            dim.map(|d| resolve_dim("in_dims", d, t.rank(), format_args!("argument{} ({})", Path(x, k), Type(t))))
                 .transpose()
         })
         .collect()

@@ -202,7 +202,11 @@ pub(super) fn check_same<B: Tree>(want: (&B, &str), got: (&B, &str)) -> Result<(
         bail!(Arity, "expected one structure, got {a} {from_a} and {b} {from_b}");
     }
     for (k, (t, u)) in these.iter().zip(those).enumerate() {
-        let (want, got, path) = (t.ty(), u.ty(), path_of(a, k));
+        let (want, got) = (t.ty(), u.ty());
+        if want == got {
+            continue;
+        }
+        let path = path_of(a, k);
         let place = if path.is_empty() { String::new() } else { format!(" at `{path}`") };
         if want.shape != got.shape {
             bail!(Shape, "expected one type{place}, got {want} {from_a} and {got} {from_b}");

@@ -1,7 +1,7 @@
 //! A tree of tensors as one vector, and back.
 
 use crate::error::bail;
-use crate::tree::{leaves, path_of, same_places, try_map};
+use crate::tree::{Path, leaves, path_of, same_places, try_map};
 use crate::{DType, Result, Tensor, TensorType, Tree, cat};
 
 /// How the tensors of a tree lie in a vector.
@@ -49,7 +49,7 @@ pub(super) fn check_like<X: Tree>(what: &str, x: &X, got: &X) -> Result<()> {
     }
     for (k, (x_k, t)) in leaves(x).into_iter().zip(leaves(got)).enumerate() {
         let (TensorType { dtype, shape }, ty) = (x_k.ty(), t.ty());
-        let place = path_of(x, k);
+        let place = Path(x, k);
         if shape != ty.shape {
             bail!(Shape, "expected {what} like x, which is {} at x{place}, got {ty}", x_k.ty());
         }
