@@ -1,7 +1,7 @@
 //! Values in both directions: tensors, numbers, shapes, and where the interpreter lock is released.
 
-use pullback::{Complex, DType, Scalar, Tensor};
-use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
+use pullback::{Complex, DType, Scalar, Tensor, TensorType};
+use pyo3::exceptions::{PyMemoryError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyComplexMethods, PyFloat, PyInt, PyString, PyTuple};
@@ -96,6 +96,22 @@ impl<'py> FromPyObject<'_, 'py> for Device {
         }
         Err(PyValueError::new_err(format!("expected the device 'cpu', the only one there is, got '{name}'")))
     }
+}
+
+/// Bytes from which on it is worth asking whether there is so much memory.
+const MUCH: usize = 1 << 30;
+
+/// An error if there is no memory for so many elements.
+pub fn check_memory(function: &str, shape: &[usize], dtype: DType) -> PyResult<()> {
+    // What overflows is refused elsewhere.
+    let bytes = shape.iter().try_fold(dtype.size(), |n, &d| n.checked_mul(d)).unwrap_or(0);
+    if bytes < MUCH || Vec::<u8>::new().try_reserve_exact(bytes).is_ok() {
+        return Ok(());
+    }
+    Err(PyMemoryError::new_err(format!(
+        "{function}: expected {bytes} bytes of memory for {}, which the system does not have",
+        TensorType::new(dtype, shape)
+    )))
 }
 
 /// A size, by `__index__`.

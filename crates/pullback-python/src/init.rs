@@ -5,7 +5,7 @@ use pullback::random::Generator;
 use pullback::{DType, Error, ErrorKind, Tensor};
 use pyo3::prelude::*;
 
-use crate::convert::{Sizes, compute, wrap};
+use crate::convert::{Sizes, check_memory, compute, wrap};
 use crate::dtype::DTypeArg;
 use crate::error::OrRaise;
 use crate::random::generator;
@@ -32,6 +32,7 @@ impl<'py> Target<'py> {
                 (tensor.shape().to_vec(), tensor.dtype())
             }
         };
+        check_memory("init", &shape, dtype)?;
         let count = shape.iter().fold(1usize, |n, &d| n.saturating_mul(d));
         let made = compute(py, count, || make(&shape, dtype, &random)).or_raise()?;
         match self {
@@ -55,6 +56,8 @@ macro_rules! initializers {
             /// shape: that of the tensor; weights are `[outputs, inputs, ..kernel]`.
             /// dtype: `float32` unless given.
             /// generator: a `Generator` or a `Key`; that of `manual_seed` unless given.
+            // The arguments are those of PyTorch.
+            #[allow(clippy::too_many_arguments)]
             #[pyfunction]
             #[pyo3(signature = (shape, $($arg=$default,)* *, dtype=None, generator=None))]
             fn $name<'py>(

@@ -118,6 +118,13 @@ def test_bad_shapes_are_refused():
         pb.zeros(2**40, 2**40)
 
 
+def test_a_tensor_without_memory_for_it_is_an_exception():
+    n = 2**47
+    for make in (pb.zeros, pb.empty, pb.rand, pb.randperm, pb.arange, lambda n: pb.full((n,), 1), lambda n: pb.eye(n, 1)):
+        with pytest.raises(MemoryError, match="bytes of memory"):
+            make(n)
+
+
 def test_functions_that_make_tensors():
     assert pb.full((2,), 7).tolist() == [7, 7] and pb.full((), True).dtype is pb.bool
     assert pb.full((1,), 1j).dtype is pb.complex64 and pb.full((1,), 1, dtype=float).dtype is pb.float64

@@ -7,17 +7,14 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use super::generator;
-use crate::convert::{Device, Operand, Sizes, compute, expect_operand, is_listlike, shape, wrap};
+use crate::convert::{Device, Operand, Sizes, check_memory, compute, expect_operand, is_listlike, shape, wrap};
 use crate::dtype::DTypeArg;
 use crate::error::OrRaise;
 use crate::tensor::{PyTensor, named_size};
 
 /// Calls `f`, which draws about this many numbers.
-fn drawn<'py>(
-    py: Python<'py>,
-    shape: &[usize],
-    f: impl FnOnce() -> pullback::Result<Tensor> + Send,
-) -> PyResult<Tensor> {
+fn drawn(py: Python<'_>, shape: &[usize], f: impl FnOnce() -> pullback::Result<Tensor> + Send) -> PyResult<Tensor> {
+    check_memory("random", shape, DType::F64)?;
     compute(py, shape.iter().fold(1usize, |n, &d| n.saturating_mul(d)), f).or_raise()
 }
 
@@ -95,6 +92,8 @@ of_shape! {
 ///
 /// >>> pullback.randint(1, 7, (100,)).max().item() < 7
 /// True
+// The arguments are those of PyTorch.
+#[allow(clippy::too_many_arguments)]
 #[pyfunction]
 #[pyo3(signature = (low, high=None, size=None, *, generator=None, dtype=None, device=None, requires_grad=false))]
 fn randint<'py>(
@@ -189,7 +188,7 @@ fn normal<'py>(
     let mean = mean.map_or(number(0.0), |mean| expect_operand("normal", "mean", mean))?;
     let std = std.map_or(number(1.0), |std| expect_operand("normal", "std", std))?;
     if let Operand::Number(std) = &std
-        && !(std.to_f64() >= 0.0)
+        && (std.to_f64() < 0.0 || std.to_f64().is_nan())
     {
         return Err(pyo3::exceptions::PyValueError::new_err(format!(
             "normal: expected a std that is not negative, got {}",

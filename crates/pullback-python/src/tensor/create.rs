@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use super::{PyTensor, data};
-use crate::convert::{Device, Operand, Sizes, compute, expect_operand, number, shape};
+use crate::convert::{Device, Operand, Sizes, check_memory, compute, expect_operand, number, shape};
 use crate::dtype::DTypeArg;
 use crate::error::OrRaise;
 
@@ -107,6 +107,7 @@ macro_rules! constants {
             let _ = device;
             let shape = shape(stringify!($name), size, named_size(stringify!($name), named)?)?;
             let dtype = dtype_or(dtype, DType::F32);
+            check_memory(stringify!($name), &shape, dtype)?;
             let count = shape.iter().fold(1usize, |n, &d| n.saturating_mul(d));
             finish(compute(py, count, || Tensor::full(&shape, $value, dtype)).or_raise()?, requires_grad)
         }
@@ -168,6 +169,7 @@ fn full(
     let _ = device;
     let value = plain_number("full", "fill_value", fill_value)?;
     let dtype = dtype_or(dtype, data::own_dtype(value));
+    check_memory("full", &size.0, dtype)?;
     let count = size.0.iter().fold(1usize, |n, &d| n.saturating_mul(d));
     finish(compute(py, count, || Tensor::full(&size.0, value, dtype)).or_raise()?, requires_grad)
 }
@@ -187,7 +189,9 @@ fn eye(
     requires_grad: bool,
 ) -> PyResult<PyTensor> {
     let _ = device;
-    finish(Tensor::eye_m(n, m.unwrap_or(n), dtype_or(dtype, DType::F32)).or_raise()?, requires_grad)
+    let (m, dtype) = (m.unwrap_or(n), dtype_or(dtype, DType::F32));
+    check_memory("eye", &[n, m], dtype)?;
+    finish(Tensor::eye_m(n, m, dtype).or_raise()?, requires_grad)
 }
 
 /// The numbers from `start` (0 unless given) up to but not including `end`: `arange(end)`, `arange(start, end, step)`.
@@ -219,6 +223,9 @@ fn arange(
     };
     let floats = [start, end, step].iter().any(|x| matches!(x, Scalar::Float(_)));
     let dtype = dtype_or(dtype, if floats { DType::F32 } else { DType::I64 });
+    // About as many; whether the arguments make sense is checked below.
+    let count = ((end.to_f64() - start.to_f64()) / step.to_f64()).abs();
+    check_memory("arange", &[count as usize], DType::F64)?;
     finish(Tensor::arange(start, end, step, dtype).or_raise()?, requires_grad)
 }
 
@@ -238,6 +245,7 @@ fn linspace(
 ) -> PyResult<PyTensor> {
     let _ = device;
     let (start, end) = (plain_number("linspace", "start", start)?, plain_number("linspace", "end", end)?);
+    check_memory("linspace", &[steps], DType::F64)?;
     finish(Tensor::linspace(start, end, steps, dtype_or(dtype, DType::F32)).or_raise()?, requires_grad)
 }
 
@@ -251,6 +259,7 @@ fn linspace(
 #[pyfunction]
 #[pyo3(signature = (row, col, offset=0))]
 fn tril_indices(row: usize, col: usize, offset: isize) -> PyResult<PyTensor> {
+    check_memory("tril_indices", &[2, row, col], DType::I64)?;
     Ok(PyTensor::new(Tensor::tril_indices(row, col, offset).or_raise()?))
 }
 
@@ -264,6 +273,7 @@ fn tril_indices(row: usize, col: usize, offset: isize) -> PyResult<PyTensor> {
 #[pyfunction]
 #[pyo3(signature = (row, col, offset=0))]
 fn triu_indices(row: usize, col: usize, offset: isize) -> PyResult<PyTensor> {
+    check_memory("triu_indices", &[2, row, col], DType::I64)?;
     Ok(PyTensor::new(Tensor::triu_indices(row, col, offset).or_raise()?))
 }
 
@@ -345,8 +355,9 @@ impl PyTensor {
         requires_grad: bool,
     ) -> PyResult<PyTensor> {
         let _ = device;
-        let dtype = dtype_or(dtype, self.get().dtype());
-        finish(Tensor::zeros(&shape("new_zeros", size, None)?, dtype).or_raise()?, requires_grad)
+        let (shape, dtype) = (shape("new_zeros", size, None)?, dtype_or(dtype, self.get().dtype()));
+        check_memory("new_zeros", &shape, dtype)?;
+        finish(Tensor::zeros(&shape, dtype).or_raise()?, requires_grad)
     }
 
     /// Ones of this dtype: `x.new_ones(2, 3)`.
@@ -359,8 +370,9 @@ impl PyTensor {
         requires_grad: bool,
     ) -> PyResult<PyTensor> {
         let _ = device;
-        let dtype = dtype_or(dtype, self.get().dtype());
-        finish(Tensor::ones(&shape("new_ones", size, None)?, dtype).or_raise()?, requires_grad)
+        let (shape, dtype) = (shape("new_ones", size, None)?, dtype_or(dtype, self.get().dtype()));
+        check_memory("new_ones", &shape, dtype)?;
+        finish(Tensor::ones(&shape, dtype).or_raise()?, requires_grad)
     }
 
     /// A tensor of this dtype whose elements do not matter; they are zeros here.
@@ -387,7 +399,9 @@ impl PyTensor {
     ) -> PyResult<PyTensor> {
         let _ = device;
         let value = plain_number("new_full", "fill_value", fill_value)?;
-        finish(Tensor::full(&size.0, value, dtype_or(dtype, self.get().dtype())).or_raise()?, requires_grad)
+        let dtype = dtype_or(dtype, self.get().dtype());
+        check_memory("new_full", &size.0, dtype)?;
+        finish(Tensor::full(&size.0, value, dtype).or_raise()?, requires_grad)
     }
 
     /// `tensor(data)` of this dtype.

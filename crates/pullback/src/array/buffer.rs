@@ -124,7 +124,13 @@ fn layout(size: usize) -> Layout {
 fn allocate(size: usize) -> NonNull<u8> {
     let layout = layout(size);
     // SAFETY: the size is not zero.
-    let Some(ptr) = NonNull::new(unsafe { alloc(layout) }) else { handle_alloc_error(layout) };
+    let Some(ptr) = NonNull::new(unsafe { alloc(layout) }) else {
+        // A tensor that is too large is a mistake that a program may want to survive, other than one that is out of memory.
+        match size >= HUGE {
+            true => panic!("expected {size} bytes of memory for a tensor, which the system does not have"),
+            false => handle_alloc_error(layout),
+        }
+    };
     #[cfg(all(target_os = "linux", not(miri)))]
     if size >= HUGE {
         // SAFETY: the range was just allocated. It is advice: failure changes nothing.
