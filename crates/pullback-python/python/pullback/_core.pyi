@@ -18,6 +18,8 @@ _DTypeLike: TypeAlias = _dtype | type[Any] | str | Any
 
 __version__: str
 
+_is_optimized: Any
+
 class EscapedTracerError(RuntimeError):
     """A value was used after the transform that made it had ended."""
 

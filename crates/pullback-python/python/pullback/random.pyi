@@ -253,10 +253,10 @@ from ._core import default_generator as default_generator
 from ._core import initial_seed as initial_seed
 from ._core import manual_seed as manual_seed
 
-def fold_in(key: 'Key', number: 'int') -> 'Key':
+def fold_in(key: Key, number: int) -> Key:
     """The key number `number` of those that derive from a key: `key.fold_in(number)`."""
 
 key = Key
 
-def split(key: 'Key', num: 'int' = 2) -> 'list[Key]':
+def split(key: Key, num: int = 2) -> list[Key]:
     """So many keys that derive from a key: `key.split(num)`."""
