@@ -66,9 +66,6 @@ class _Switch(_Scope):
         scope = cls._make()
         return scope if func is None else scope(func)
 
-    def __init__(self, func=None):
-        pass
-
 
 class no_grad(_Switch):
     """Nothing that is being differentiated sees what runs inside: its results are constants.
@@ -131,9 +128,6 @@ class set_grad_enabled(_Scope):
         scope.mode = bool(mode)
         return scope
 
-    def __init__(self, mode):
-        pass
-
 
 class detect_anomaly(_Scope):
     """A NaN in a gradient is an `ArithmeticError` that says which operation made it, and where that was called.
@@ -153,9 +147,6 @@ class detect_anomaly(_Scope):
     def __new__(cls, check_nan=True, *, infinities=False):
         return super().__new__(cls, "anomaly", bool(check_nan), bool(infinities))
 
-    def __init__(self, check_nan=True, *, infinities=False):
-        pass
-
 
 class set_detect_anomaly(_Scope):
     """Anomaly mode on or off, as `set_grad_enabled` does for recording. See `detect_anomaly`."""
@@ -163,5 +154,3 @@ class set_detect_anomaly(_Scope):
     def __new__(cls, mode, check_nan=True):
         return super().__new__(cls, "anomaly", bool(mode) and bool(check_nan), now=True)
 
-    def __init__(self, mode, check_nan=True):
-        pass
