@@ -219,15 +219,15 @@ fn finish<'py>(call: &Call, args: &Bound<'py, PyTuple>, outs: Vec<Tensor>) -> Py
 ///     ...
 /// RuntimeError: ...
 #[pyfunction]
-fn once_differentiable<'py>(fn_: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    let py = fn_.py();
+fn once_differentiable<'py>(r#fn: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let py = r#fn.py();
     // A static method, if the decorators are in the other order.
-    let method = fn_.getattr_opt("__func__")?.unwrap_or_else(|| fn_.clone());
+    let method = r#fn.getattr_opt("__func__")?.unwrap_or_else(|| r#fn.clone());
     if !method.is_callable() {
-        return Err(PyTypeError::new_err(format!("once_differentiable: expected a method, got {}", fn_.repr()?)));
+        return Err(PyTypeError::new_err(format!("once_differentiable: expected a method, got {}", r#fn.repr()?)));
     }
     method.setattr(pyo3::intern!(py, ONCE), true)?;
-    Ok(fn_)
+    Ok(r#fn)
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
