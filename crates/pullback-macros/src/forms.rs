@@ -329,12 +329,18 @@ impl Row {
             Some(_) => 1 + self.parameters.iter().position(|p| p.0 == b.written.name).unwrap_or(0),
         });
         let keeps_order = order.is_sorted();
+        let renamed = bound.iter().filter(|b| b.ty.is_some() && b.written.name != b.name.as_str()).map(|b| {
+            let (rust, other) = (b.written.name.unraw().to_string(), &b.name);
+            quote!((#rust, #other))
+        });
+        let renamed = quote!(&[#(#renamed),*]);
         Ok(quote!(Form {
             name: #last,
             namespace: #namespace,
             is_function: #is_function,
             is_method: #is_method,
             keeps_order: #keeps_order,
+            renamed: #renamed,
             parameters: || {
                 let mut all = Vec::new();
                 #(#describe)*

@@ -25,6 +25,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 #[pymodule(gil_used = false)]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    // For tests of speed, which say nothing of a debug build.
+    module.add("_is_optimized", !cfg!(debug_assertions))?;
     error::register(module)?;
     function::register(module)?;
     dtype::register(module)?;

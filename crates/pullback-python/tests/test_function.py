@@ -420,6 +420,19 @@ def test_f09_floats_are_converted():
     assert tangent.dtype == pb.float32 and tangent.tolist() == [2.0, 4.0]
 
 
+def test_gradients_may_come_in_one_list():
+    def backward(ctx, grads):
+        a, b = grads
+        grads.clear()
+        return 2 * a + 3 * b
+
+    own = make(forward=lambda x: (x * 2, x * 3), backward=backward, boxed_grads_call=True, generate_vmap_rule=True).apply
+    assert grad(lambda x: sum(own(x)))(t(1.0)).item() == 5.0
+    assert vmap(grad(lambda x: sum(own(x))))(t([1.0, 2.0])).tolist() == [5.0, 5.0]
+    with pytest.raises(TypeError, match="True or False for `boxed_grads_call`, got 3"):
+        type("Own", (Function,), {"boxed_grads_call": 3})
+
+
 def test_f11_none_is_a_zero():
     f = make(forward=lambda x, y: x * y, setup=save_inputs, backward=lambda ctx, g: (g * ctx.saved_tensors[1], None))
     assert [g.item() for g in grad(f.apply, (0, 1))(t(2.0), t(3.0))] == [3.0, 0.0]
@@ -1103,6 +1116,38 @@ def test_lanes_of_cotangents():
 def test_a_rule_with_data_dependent_code_works_one_row_at_a_time():
     own = make(forward=lambda x: x * 2, backward=lambda ctx, g: g * (2 if g.sum().item() > 0 else 3)).apply
     assert jacrev(own, chunk_size=1)(t([1.0, 2.0])).tolist() == [[2.0, 0.0], [0.0, 2.0]]
+
+
+@pytest.mark.parametrize("old", [False, True])
+def test_the_generated_rule_draws_as_the_vmap_says(old):
+    def mark(ctx, x, output):
+        ctx.save_for_backward(output[1])
+        ctx.mark_non_differentiable(output[1])
+
+    def forward(x):
+        mask = (pb.rand(x.shape, dtype=D) > 0.5).to(D)
+        return x * mask, mask
+
+    def old_forward(ctx, x):
+        out = forward(x)
+        mark(ctx, x, out)
+        return out
+
+    dropout = make(
+        forward=old_forward if old else forward,
+        setup=mark,
+        old=old,
+        backward=lambda ctx, g, _: g * ctx.saved_tensors[0],
+        generate_vmap_rule=True,
+    ).apply
+    xs = pb.ones((6, 20), dtype=D)
+    for randomness, kinds in [("different", 6), ("same", 1)]:
+        masks = vmap(lambda x: dropout(x)[0], randomness=randomness)(xs)
+        assert len({tuple(row) for row in masks.tolist()}) == kinds
+        # The rule uses the mask that was drawn.
+        slopes, masks = vmap(grad(lambda x: (lambda y: (y[0].sum(), y[1]))(dropout(x)), has_aux=True), randomness=randomness)(xs)
+        assert slopes.tolist() == masks.tolist()
+        assert len({tuple(row) for row in masks.tolist()}) == kinds
 
 
 # Classes

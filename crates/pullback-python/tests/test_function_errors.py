@@ -337,7 +337,7 @@ VMAP = {
     "the_flag_is_a_bool": (
         lambda: type("Own", (Function,), {"generate_vmap_rule": "yes"}),
         TypeError,
-        ["function `Own`", "True or False for `generate_vmap_rule`", "'yes'"],
+        ["function `Own`", "True or False for `generate_vmap_rule`", "got yes"],
     ),
     "f40_no_tuple": (
         lambda: vmap(returning(lambda info, x: x * 2).apply)(BATCH),
@@ -413,6 +413,16 @@ VMAP = {
         lambda: vmap(returning(lambda info, x: (x.sum(), 0)).apply)(BATCH),
         IndexError,
         ["`vmap` of function `Own`", "out_dim 0 of output 0 is out of range for f64[]"],
+    ),
+    "g10_randomness_that_is_forbidden": (
+        lambda: vmap(returning(lambda info, x: (x * pb.rand(4, 3, dtype=pb.float64), 0)).apply)(BATCH),
+        RuntimeError,
+        ["`vmap` of function `Own`", "randomness"],
+    ),
+    "g10_randomness_that_is_forbidden_under_the_generated_rule": (
+        lambda: vmap(make(forward=lambda x: x * pb.rand(3, dtype=pb.float64), generate_vmap_rule=True).apply)(BATCH),
+        RuntimeError,
+        ["`forward` of function `Own`", "randomness"],
     ),
     "g08_a_generated_rule_over_other_software": (
         lambda: vmap(make(forward=lambda x: pb.tensor(x.numpy()), generate_vmap_rule=True).apply)(BATCH),

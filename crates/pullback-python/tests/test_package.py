@@ -21,6 +21,7 @@ def run(program, **options):
     return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, **options)
 
 
+@pytest.mark.skipif(not pb._core._is_optimized, reason="it says nothing of a debug build")
 def test_import_takes_less_than_50_ms_and_does_not_need_numpy():
     program = """
         import sys, time
@@ -181,14 +182,15 @@ def test_c175_exceptions_of_rules_come_out_of_threads_unchanged():
 
 @pytest.mark.parametrize("work", ["product", "backward"])
 def test_large_kernels_let_another_thread_run(work):
-    n = 1500
-    a = pb.ones((n, n), requires_grad=work == "backward")
-    y = (a @ a).sum()
+    n = 700
+    a, ones = pb.ones((n, n)), pb.ones((n, n))
+    leaf = a.clone().requires_grad_()
+    y = leaf @ leaf
     done, steps = threading.Event(), []
 
     def compute():
-        for _ in range(3):
-            a.detach() @ a.detach() if work == "product" else y.backward()
+        for _ in range(5):
+            a @ a if work == "product" else y.backward(ones)
         done.set()
 
     thread = threading.Thread(target=compute)
@@ -198,4 +200,4 @@ def test_large_kernels_let_another_thread_run(work):
         time.sleep(0)
     thread.join()
     # A thread that cannot run sees a long gap for each product instead of many steps.
-    assert len(steps) > 20 and np.median(np.diff(steps)) < 0.05
+    assert len(steps) > 20 and np.median(np.diff(steps)) < 0.01

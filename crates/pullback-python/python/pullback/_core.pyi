@@ -292,15 +292,15 @@ class Tensor:
     def acosh(self, /) -> Tensor:
         """The number, not negative, whose hyperbolic cosine each element is; NaN below 1."""
     def adaptive_avg_pool1d(self, /, output_size: SupportsIndex | Iterable[SupportsIndex]) -> Tensor:
-        """The means of windows that cut sequences into the given number of parts. Window `k` of `n` over `size` elements
+        """The means of windows that cut sequences into the given number of parts. Window `k` of `n` over `output_size` elements
         goes from `k·size/n`, rounded down, to `(k + 1)·size/n`, rounded up.
         """
     def adaptive_avg_pool2d(self, /, output_size: SupportsIndex | Iterable[SupportsIndex]) -> Tensor:
-        """The means of windows that cut images into the given numbers of parts. Window `k` of `n` over `size` elements
+        """The means of windows that cut images into the given numbers of parts. Window `k` of `n` over `output_size` elements
         goes from `k·size/n`, rounded down, to `(k + 1)·size/n`, rounded up.
         """
     def adaptive_avg_pool3d(self, /, output_size: SupportsIndex | Iterable[SupportsIndex]) -> Tensor:
-        """The means of windows that cut volumes into the given numbers of parts. Window `k` of `n` over `size` elements
+        """The means of windows that cut volumes into the given numbers of parts. Window `k` of `n` over `output_size` elements
         goes from `k·size/n`, rounded down, to `(k + 1)·size/n`, rounded up.
         """
     def adaptive_max_pool1d(self, /, output_size: SupportsIndex | Iterable[SupportsIndex]) -> Tensor:
@@ -316,25 +316,25 @@ class Tensor:
         `adaptive_avg_pool3d`.
         """
     def add(self, /, other: Tensor | _Number) -> Tensor:
-        """Adds `rhs`, elementwise."""
+        """Adds `other`, elementwise."""
     def all(self, /, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: _bool = False) -> Tensor:
-        """Whether all elements are non-zero along `dims`, all of them if the list is empty."""
+        """Whether all elements are non-zero along `dim`, all of them if the list is empty."""
     def amax(self, /, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: _bool = False) -> Tensor:
-        """The largest elements over `dims`, all of them if the list is empty; NaN where there is one."""
+        """The largest elements over `dim`, all of them if the list is empty; NaN where there is one."""
     def amin(self, /, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: _bool = False) -> Tensor:
-        """The smallest elements over `dims`, all of them if the list is empty; NaN where there is one."""
+        """The smallest elements over `dim`, all of them if the list is empty; NaN where there is one."""
     def aminmax(self, /, dim: SupportsIndex | None = None, keepdim: _bool = False) -> return_types.aminmax:
         """The smallest and the largest elements along `dim`, or for `None` of all elements; NaN where there is one."""
     def angle(self, /) -> Tensor:
         """The angle of each number from the positive real axis, from -π to π: 0 or π for real ones, NaN for NaN."""
     def any(self, /, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: _bool = False) -> Tensor:
-        """Whether any element is non-zero along `dims`, all of them if the list is empty."""
+        """Whether any element is non-zero along `dim`, all of them if the list is empty."""
     def argmax(self, /, dim: SupportsIndex | None = None, keepdim: _bool = False) -> Tensor:
-        """The position of the largest element along `dim`, or for `None` of all elements in row-major order, as `i64`."""
+        """The position of the largest element along `dim`, or for `None` of all elements in row-major order, as `int64`."""
     def argmin(self, /, dim: SupportsIndex | None = None, keepdim: _bool = False) -> Tensor:
-        """The position of the smallest element along `dim`, or for `None` of all elements in row-major order, as `i64`."""
+        """The position of the smallest element along `dim`, or for `None` of all elements in row-major order, as `int64`."""
     def argsort(self, /, dim: SupportsIndex = -1, descending: _bool = False) -> Tensor:
-        """The positions of the elements in order along `dim`, as `i64`: the second result of `sort`."""
+        """The positions of the elements in order along `dim`, as `int64`: the second result of `sort`."""
     def asin(self, /) -> Tensor:
         """The angle in radians, from `-π/2` to `π/2`, whose sine each element is; NaN outside `-1..=1`."""
     def asinh(self, /) -> Tensor:
@@ -342,7 +342,7 @@ class Tensor:
     def atan(self, /) -> Tensor:
         """The angle in radians, from `-π/2` to `π/2`, whose tangent each element is."""
     def atan2(self, /, other: Tensor | _Number) -> Tensor:
-        """The angle in radians, from `-π` to `π`, of the point whose ordinate is this tensor and whose abscissa is `x`."""
+        """The angle in radians, from `-π` to `π`, of the point whose ordinate is this tensor and whose abscissa is `other`."""
     def atanh(self, /) -> Tensor:
         """The number whose hyperbolic tangent each element is; NaN outside `-1..=1`."""
     def avg_pool1d(
@@ -424,7 +424,7 @@ class Tensor:
     @overload
     def broadcast_to(self, /, shape: SupportsIndex | Iterable[SupportsIndex]) -> Tensor: ...
     def bucketize(self, /, boundaries: Tensor, right: _bool = False) -> Tensor:
-        """The bin of each element, as `i64`: bin `k` lies between `boundaries[k - 1]` and `boundaries[k]`. A boundary belongs
+        """The bin of each element, as `int64`: bin `k` lies between `boundaries[k - 1]` and `boundaries[k]`. A boundary belongs
         to the bin below, with `right` to the bin above.
         """
     def cbrt(self, /) -> Tensor:
@@ -559,15 +559,15 @@ class Tensor:
         dim: SupportsIndex | Iterable[SupportsIndex] | None = None,
         keepdim: _bool = False,
     ) -> Tensor:
-        """How many elements along `dims` are not zero, all dimensions if the list is empty, as `i64`."""
+        """How many elements along `dim` are not zero, all dimensions if the list is empty, as `int64`."""
     def cross(self, /, other: Tensor, dim: SupportsIndex = -1) -> Tensor:
         """The cross products of vectors of three elements along `dim`."""
     def cross_entropy(self, /, target: Tensor, reduction: Literal['none', 'mean', 'sum'] = 'mean') -> Tensor:
         """`cross_entropy` with another reduction than the mean."""
     def cummax(self, /, dim: SupportsIndex) -> return_types.cummax:
-        """The largest element up to each one along `dim`, and its position, as `i64`; NaN from the first NaN on."""
+        """The largest element up to each one along `dim`, and its position, as `int64`; NaN from the first NaN on."""
     def cummin(self, /, dim: SupportsIndex) -> return_types.cummin:
-        """The smallest element up to each one along `dim`, and its position, as `i64`; NaN from the first NaN on."""
+        """The smallest element up to each one along `dim`, and its position, as `int64`; NaN from the first NaN on."""
     def cumprod(self, /, dim: SupportsIndex) -> Tensor:
         """The running product along `dim`: element `k` is the product of the elements up to and including `k`."""
     def cumsum(self, /, dim: SupportsIndex) -> Tensor:
@@ -577,7 +577,7 @@ class Tensor:
     def detach(self, /) -> Tensor:
         """The same values as a constant: whatever is being differentiated, this tensor does not depend on it."""
     def diag(self, /, diagonal: SupportsIndex = 0) -> Tensor:
-        """The matrix with a vector on diagonal number `offset`, or the diagonal of a matrix."""
+        """The matrix with a vector on diagonal number `diagonal`, or the diagonal of a matrix."""
     def diag_embed(self, /, offset: SupportsIndex = 0, dim1: SupportsIndex = -2, dim2: SupportsIndex = -1) -> Tensor:
         """Square matrices of zeros with the vectors along the last dimension on a diagonal: the transpose of
         `diagonal`.
@@ -598,11 +598,11 @@ class Tensor:
     def digamma(self, /) -> Tensor:
         """The derivative of `lgamma`, elementwise: minus infinity at 0, NaN at the negative whole numbers."""
     def div(self, /, other: Tensor | _Number) -> Tensor:
-        """Divides by `rhs`, elementwise; integers are divided as floats."""
+        """Divides by `other`, elementwise; integers are divided as floats."""
     def dot(self, /, other: Tensor) -> Tensor:
         """The scalar product of two vectors."""
     def dynamic_slice(self, /, dim: SupportsIndex, start: Tensor, length: SupportsIndex) -> Tensor:
-        """`len` elements along `dim` from `start` on, where the start is a tensor and may differ between lanes."""
+        """`length` elements along `dim` from `start` on, where the start is a tensor and may differ between lanes."""
     def eig(self, /) -> return_types.eig:
         """The eigenvalues `w` of matrices in rising order, if all are real, and eigenvectors of length 1 as the columns of `V`:
         `A V = V diag(w)`. Needs the cargo feature `linalg`.
@@ -639,7 +639,7 @@ class Tensor:
     def expm1(self, /) -> Tensor:
         """`exp(x) - 1`, elementwise, exact also for small `x`."""
     def flatten(self, /, start_dim: SupportsIndex = 0, end_dim: SupportsIndex = -1) -> Tensor:
-        """The dimensions from `start` to `end`, both included, merged into one."""
+        """The dimensions from `start_dim` to `end_dim`, both included, merged into one."""
     @overload
     def flip(self, /, *dims: SupportsIndex) -> Tensor:
         """The elements in reverse order along `dims`, without copying."""
@@ -650,7 +650,7 @@ class Tensor:
     def floor_divide(self, /, divisor: Tensor | _Number) -> Tensor:
         """The quotient of each element and `divisor`, rounded down. Python's `//`."""
     def fmod(self, /, other: Tensor | _Number) -> Tensor:
-        """What is left of each element after a division by `divisor` whose quotient is rounded towards zero: it has the
+        """What is left of each element after a division by `other` whose quotient is rounded towards zero: it has the
         sign of the element. Rust's `%`.
         """
     def gather(self, /, dim: SupportsIndex, index: Tensor) -> Tensor:
@@ -688,19 +688,19 @@ class Tensor:
         bias: Tensor | None = None,
         eps: SupportsFloat = 1e-5,
     ) -> Tensor:
-        """The elements of each of `groups` equal groups of channels of each image less their mean, over their standard deviation, times the
+        """The elements of each of `num_groups` equal groups of channels of each image less their mean, over their standard deviation, times the
         weight of their channel, plus its bias.
         """
     def gt(self, /, other: Tensor | _Number) -> Tensor:
         """True where the left element is larger."""
     def hardshrink(self, /, lambd: SupportsFloat = 0.5) -> Tensor:
-        """`x` where it is larger than `lambda` in size, else 0."""
+        """`x` where it is larger than `lambd` in size, else 0."""
     def hardsigmoid(self, /) -> Tensor:
         """`clamp(x/6 + 1/2, 0, 1)`, elementwise."""
     def hardswish(self, /) -> Tensor:
         """`x·clamp(x + 3, 0, 6)/6`, elementwise."""
     def hardtanh(self, /, min_val: SupportsFloat = -1.0, max_val: SupportsFloat = 1.0) -> Tensor:
-        """`x`, at least `min` and at most `max`."""
+        """`x`, at least `min_val` and at most `max_val`."""
     def hinge_embedding_loss(
         self,
         /,
@@ -712,7 +712,7 @@ class Tensor:
     def histc(self, /, bins: SupportsIndex, min: SupportsFloat, max: SupportsFloat) -> Tensor:
         """How many elements fall into each of `bins` bins of equal width between `min` and `max`."""
     def histogram(self, /, bins: Tensor, weight: Tensor | None = None, density: _bool = False) -> Tensor:
-        """How many elements fall into each of the bins between neighbouring `edges`, or the sum of their weights."""
+        """How many elements fall into each of the bins between neighbouring `bins`, or the sum of their weights."""
     def huber_loss(
         self,
         /,
@@ -745,11 +745,11 @@ class Tensor:
         `nn.functional.unfold`.
         """
     def index_add(self, /, dim: SupportsIndex, index: Tensor, source: Tensor) -> Tensor:
-        """The tensor with slices of `src` added along `dim` at the places that `index` gives; those that meet add up, in
+        """The tensor with slices of `source` added along `dim` at the places that `index` gives; those that meet add up, in
         the order of the index.
         """
     def index_copy(self, /, dim: SupportsIndex, index: Tensor, source: Tensor) -> Tensor:
-        """The tensor with slices of `src` written along `dim` at the places that `index` gives; of several writes to one
+        """The tensor with slices of `source` written along `dim` at the places that `index` gives; of several writes to one
         place the last one stays.
         """
     def index_fill(self, /, dim: SupportsIndex, index: Tensor, value: Tensor | _Number) -> Tensor:
@@ -767,7 +767,7 @@ class Tensor:
         reduce: Literal['sum', 'prod', 'mean', 'amax', 'amin'],
         include_self: _bool = True,
     ) -> Tensor:
-        """The tensor with slices of `src` joined to those along `dim` at the places that `index` gives; the slices that were
+        """The tensor with slices of `source` joined to those along `dim` at the places that `index` gives; the slices that were
         there take part if `include_self`.
         """
     def index_select(self, /, dim: SupportsIndex, index: Tensor) -> Tensor:
@@ -874,7 +874,7 @@ class Tensor:
     def logical_xor(self, /, other: Tensor | _Number) -> Tensor:
         """True where exactly one element is true."""
     def logsumexp(self, /, dim: SupportsIndex | Iterable[SupportsIndex], keepdim: _bool = False) -> Tensor:
-        """`log(Σ exp(x))` over `dims`, all of them if the list is empty."""
+        """`log(Σ exp(x))` over `dim`, all of them if the list is empty."""
     def lstsq(self, /, B: Tensor) -> Tensor:
         """The solutions `X` for which `A X` is nearest to `B`, this tensor being the matrices `A` of full rank; of many solutions the
         shortest.
@@ -886,7 +886,7 @@ class Tensor:
         diagonal, and an upper triangle.
         """
     def lu_factor(self, /) -> return_types.lu_factor:
-        """The factors of `lu` in one matrix, and the order of the rows as `i64`."""
+        """The factors of `lu` in one matrix, and the order of the rows as `int64`."""
     def lu_solve(self, /, order: Tensor, B: Tensor) -> Tensor:
         """The solutions `X` of `A X = B` from what `lu_factor` made of `A`, this tensor being the factors."""
     def margin_ranking_loss(
@@ -897,7 +897,7 @@ class Tensor:
         margin: SupportsFloat = 0.0,
         reduction: Literal['none', 'mean', 'sum'] = 'mean',
     ) -> Tensor:
-        """`max(0, -t·(x - other) + margin)`: how far `x` is from being larger (for a target of 1) or smaller (for -1) than `other` by the margin."""
+        """`max(0, -t·(x - other) + margin)`: how far `x` is from being larger (for a target of 1) or smaller (for -1) than `input2` by the margin."""
     def masked_fill(self, /, mask: Tensor, value: Tensor | _Number) -> Tensor:
         """The elements, with those where `mask` holds replaced by `value`."""
     def masked_scatter(self, /, mask: Tensor, source: Tensor) -> Tensor:
@@ -913,7 +913,7 @@ class Tensor:
     def matrix_power(self, /, n: SupportsIndex) -> Tensor:
         """Whole powers of matrices, by repeated squaring. Power 0 is the identity, negative ones are powers of the inverse."""
     def matrix_rank(self, /, rtol: SupportsFloat | None = None) -> Tensor:
-        """The numbers of singular values above `rtol` times the largest, as `i64`. By default `rtol` is the larger size of the matrix
+        """The numbers of singular values above `rtol` times the largest, as `int64`. By default `rtol` is the larger size of the matrix
         times the distance from 1 to the next number.
         """
     @overload
@@ -941,7 +941,7 @@ class Tensor:
         dilation: SupportsIndex | Iterable[SupportsIndex] = 1,
         ceil_mode: _bool = False,
     ) -> return_types.max_pool1d_with_indices:
-        """`max_pool1d`, and where in its sequence each element was, as `i64` in row-major order."""
+        """`max_pool1d`, and where in its sequence each element was, as `int64` in row-major order."""
     def max_pool2d(
         self,
         /,
@@ -961,7 +961,7 @@ class Tensor:
         dilation: SupportsIndex | Iterable[SupportsIndex] = 1,
         ceil_mode: _bool = False,
     ) -> return_types.max_pool2d_with_indices:
-        """`max_pool2d`, and where in its image each element was, as `i64` in row-major order."""
+        """`max_pool2d`, and where in its image each element was, as `int64` in row-major order."""
     def max_pool3d(
         self,
         /,
@@ -981,11 +981,11 @@ class Tensor:
         dilation: SupportsIndex | Iterable[SupportsIndex] = 1,
         ceil_mode: _bool = False,
     ) -> return_types.max_pool3d_with_indices:
-        """`max_pool3d`, and where in its volume each element was, as `i64` in row-major order."""
+        """`max_pool3d`, and where in its volume each element was, as `int64` in row-major order."""
     def maximum(self, /, other: Tensor | _Number) -> Tensor:
         """The larger of two elements; NaN if either is NaN."""
     def mean(self, /, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: _bool = False) -> Tensor:
-        """The mean over `dims`, all of them if the list is empty."""
+        """The mean over `dim`, all of them if the list is empty."""
     @overload
     def median(self, /) -> Tensor: ...
     @overload
@@ -1010,7 +1010,7 @@ class Tensor:
     def mse_loss(self, /, target: Tensor, reduction: Literal['none', 'mean', 'sum'] = 'mean') -> Tensor:
         """`mse_loss` with another reduction than the mean."""
     def mul(self, /, other: Tensor | _Number) -> Tensor:
-        """Multiplies by `rhs`, elementwise."""
+        """Multiplies by `other`, elementwise."""
     def multi_margin_loss(
         self,
         /,
@@ -1030,7 +1030,7 @@ class Tensor:
         largest and the smallest finite number of the dtype.
         """
     def nanmean(self, /, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: _bool = False) -> Tensor:
-        """The mean over `dims` of the elements that are not NaN, over all dimensions if the list is empty."""
+        """The mean over `dim` of the elements that are not NaN, over all dimensions if the list is empty."""
     @overload
     def nanmedian(self, /) -> Tensor: ...
     @overload
@@ -1045,9 +1045,9 @@ class Tensor:
     ) -> Tensor:
         """The `quantile`s of the elements that are not NaN; NaN where all are."""
     def nansum(self, /, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: _bool = False) -> Tensor:
-        """The sum over `dims` of the elements that are not NaN, over all dimensions if the list is empty."""
+        """The sum over `dim` of the elements that are not NaN, over all dimensions if the list is empty."""
     def narrow(self, /, dim: SupportsIndex, start: SupportsIndex, length: SupportsIndex) -> Tensor:
-        """`len` elements along `dim` from `start` on, as a view."""
+        """`length` elements along `dim` from `start` on, as a view."""
     def ne(self, /, other: Tensor | _Number) -> Tensor:
         """True where the elements differ."""
     def neg(self, /) -> Tensor:
@@ -1055,7 +1055,7 @@ class Tensor:
     def nll_loss(self, /, target: Tensor, reduction: Literal['none', 'mean', 'sum'] = 'mean') -> Tensor:
         """`nll_loss` with another reduction than the mean."""
     def nonzero(self, /) -> Tensor:
-        """The positions of the elements that are not zero, in row-major order, as `i64`; those of `True` in a mask."""
+        """The positions of the elements that are not zero, in row-major order, as `int64`; those of `True` in a mask."""
     def norm(
         self,
         /,
@@ -1063,11 +1063,11 @@ class Tensor:
         dim: SupportsIndex | Iterable[SupportsIndex] | None = None,
         keepdim: _bool = False,
     ) -> Tensor:
-        """The `p`-norms of the vectors along `dims`, all dimensions if the list is empty; see `norm`."""
+        """The `p`-norms of the vectors along `dim`, all dimensions if the list is empty; see `norm`."""
     def normalize(self, /, p: SupportsFloat = 2.0, dim: SupportsIndex = 1, eps: SupportsFloat = 1e-12) -> Tensor:
         """The tensor over its `p`-norms along `dim`, or over `eps` where they are smaller."""
     def one_hot(self, /, num_classes: SupportsIndex, dtype: _DTypeLike | None = 'int64') -> Tensor:
-        """One at the position that each element names and zero elsewhere, along a new last dimension of size `classes`."""
+        """One at the position that each element names and zero elsewhere, along a new last dimension of size `num_classes`."""
     def outer(self, /, other: Tensor) -> Tensor:
         """The matrix of all products of an element of one vector with an element of another."""
     def pad(
@@ -1097,7 +1097,7 @@ class Tensor:
     def pinv(self, /, rtol: SupportsFloat | None = None) -> Tensor:
         """The pseudoinverses of matrices: what takes `b` to the shortest `x` for which `A x` is nearest to it."""
     def pixel_shuffle(self, /, upscale_factor: SupportsIndex) -> Tensor:
-        """Images that are `factor` times as high and wide, each square of `factor²` pixels taken from as many channels."""
+        """Images that are `upscale_factor` times as high and wide, each square of `factor²` pixels taken from as many channels."""
     def pixel_unshuffle(self, /, downscale_factor: SupportsIndex) -> Tensor:
         """Undoes `pixel_shuffle`: each pixel of a square of `factor²` goes to a channel of its own."""
     def poisson_nll_loss(
@@ -1119,9 +1119,9 @@ class Tensor:
     def prelu(self, /, weight: Tensor) -> Tensor:
         """`x` where it is positive, else `weight·x`, with one weight or one for each channel."""
     def prod(self, /, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: _bool = False) -> Tensor:
-        """The product over `dims`, all of them if the list is empty."""
+        """The product over `dim`, all of them if the list is empty."""
     def put(self, /, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
-        """The tensor with the elements of `src` written at the places with the numbers that `index` gives, counted through
+        """The tensor with the elements of `source` written at the places with the numbers that `index` gives, counted through
         in row-major order, or added there if `accumulate`.
         """
     def qr(self, /, complete: _bool = False) -> return_types.qr:
@@ -1140,7 +1140,7 @@ class Tensor:
     def relu(self, /) -> Tensor:
         """`x` where it is positive, else 0; NaN for NaN."""
     def remainder(self, /, other: Tensor | _Number) -> Tensor:
-        """What is left of each element after a division by `divisor` whose quotient is rounded down: it has the sign of
+        """What is left of each element after a division by `other` whose quotient is rounded down: it has the sign of
         the divisor. Python's `%`.
         """
     @overload
@@ -1214,7 +1214,7 @@ class Tensor:
         was there if `include_self`.
         """
     def searchsorted(self, /, input: Tensor | _Number, right: _bool = False) -> Tensor:
-        """For each of `values`, how many elements of this sorted sequence come before it: the place, as `i64`, where it is
+        """For each of `input`, how many elements of this sorted sequence come before it: the place, as `int64`, where it is
         inserted to keep the order. With `right` it is inserted behind the elements equal to it, else before them.
         """
     def select(self, /, dim: SupportsIndex, index: SupportsIndex) -> Tensor:
@@ -1277,7 +1277,7 @@ class Tensor:
     def softplus(self, /) -> Tensor:
         """`log(1 + exp(x))`, elementwise, without overflow."""
     def softshrink(self, /, lambd: SupportsFloat = 0.5) -> Tensor:
-        """`x` moved towards 0 by `lambda`, and 0 where it is smaller than that in size."""
+        """`x` moved towards 0 by `lambd`, and 0 where it is smaller than that in size."""
     def softsign(self, /) -> Tensor:
         """`x/(1 + |x|)`, elementwise, -1 and 1 at the infinities."""
     def solve(self, /, B: Tensor) -> Tensor:
@@ -1285,7 +1285,7 @@ class Tensor:
     def solve_triangular(self, /, B: Tensor, upper: _bool, left: _bool = True, unitriangular: _bool = False) -> Tensor:
         """The solutions `X` of `A X = B`, this tensor being the triangular matrices `A`; of `X A = B` unless `left`."""
     def sort(self, /, dim: SupportsIndex = -1, descending: _bool = False) -> return_types.sort:
-        """The elements in order along `dim`, and the positions where they were, as `i64`."""
+        """The elements in order along `dim`, and the positions where they were, as `int64`."""
     @overload
     def split(self, /, split_size_or_sections: SupportsIndex, dim: SupportsIndex = 0) -> tuple[Tensor, ...]: ...
     @overload
@@ -1310,13 +1310,13 @@ class Tensor:
         correction: SupportsIndex = 1,
         keepdim: _bool = False,
     ) -> Tensor:
-        """The standard deviation over `dims`, all of them if the list is empty: the square root of
+        """The standard deviation over `dim`, all of them if the list is empty: the square root of
         `var`.
         """
     def sub(self, /, other: Tensor | _Number) -> Tensor:
-        """Subtracts `rhs`, elementwise."""
+        """Subtracts `other`, elementwise."""
     def sum(self, /, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: _bool = False) -> Tensor:
-        """The sum over `dims`, all of them if the list is empty."""
+        """The sum over `dim`, all of them if the list is empty."""
     @overload
     def sum_to_size(self, /, *size: SupportsIndex) -> Tensor:
         """The sum over everything that broadcasting repeated: the inverse of `broadcast_to` for cotangents."""
@@ -1333,7 +1333,7 @@ class Tensor:
     def take(self, /, index: Tensor) -> Tensor:
         """The elements with the numbers that `index` gives, counted through in row-major order."""
     def take_along_dim(self, /, indices: Tensor, dim: SupportsIndex) -> Tensor:
-        """The elements along `dim` at the places that `index` gives, where tensor and index broadcast against each other
+        """The elements along `dim` at the places that `indices` gives, where tensor and index broadcast against each other
         in the other dimensions.
         """
     def tan(self, /) -> Tensor:
@@ -1343,7 +1343,7 @@ class Tensor:
     def tanhshrink(self, /) -> Tensor:
         """`x - tanh(x)`, elementwise."""
     def tensor_split(self, /, indices_or_sections: SupportsIndex, dim: SupportsIndex = 0) -> tuple[Tensor, ...]:
-        """The tensor cut along `dim` into exactly `sections` parts whose sizes differ by at most 1, larger ones first. The
+        """The tensor cut along `dim` into exactly `indices_or_sections` parts whose sizes differ by at most 1, larger ones first. The
         parts are views.
         """
     def tensordot(
@@ -1353,7 +1353,7 @@ class Tensor:
         dims: SupportsIndex | Iterable[SupportsIndex],
         other_dims: SupportsIndex | Iterable[SupportsIndex],
     ) -> Tensor:
-        """The sums of products over pairs of dimensions: number `k` of `dims` of this tensor goes with number `k` of `rhs_dims` of the
+        """The sums of products over pairs of dimensions: number `k` of `dims` of this tensor goes with number `k` of `other_dims` of the
         other one.
         """
     def threshold(self, /, threshold: SupportsFloat, value: SupportsFloat) -> Tensor:
@@ -1375,7 +1375,7 @@ class Tensor:
         largest: _bool = True,
         sorted: _bool = True,
     ) -> return_types.topk:
-        """The `k` largest (or smallest) elements along `dim`, and the positions where they were, as `i64`."""
+        """The `k` largest (or smallest) elements along `dim`, and the positions where they were, as `int64`."""
     def trace(self, /) -> Tensor:
         """The sum of the diagonal of a matrix."""
     def transpose(self, /, dim0: SupportsIndex, dim1: SupportsIndex) -> Tensor:
@@ -1403,7 +1403,7 @@ class Tensor:
     def unflatten(self, /, dim: SupportsIndex, sizes: SupportsIndex | Iterable[SupportsIndex]) -> Tensor:
         """Dimension `dim` split into several: the inverse of `flatten`."""
     def unfold(self, /, dimension: SupportsIndex, size: SupportsIndex, step: SupportsIndex) -> Tensor:
-        """All windows of `size` elements along `dim`, one every `step` elements, as a view: element `k` of window `i` is element
+        """All windows of `size` elements along `dimension`, one every `step` elements, as a view: element `k` of window `i` is element
         `i * step + k` of the tensor.
         """
     def unique(self, /, dim: SupportsIndex | None = None) -> return_types.unique:
@@ -1423,7 +1423,7 @@ class Tensor:
         correction: SupportsIndex = 1,
         keepdim: _bool = False,
     ) -> Tensor:
-        """The variance over `dims`, all of them if the list is empty: the sum of squared deviations from the mean,
+        """The variance over `dim`, all of them if the list is empty: the sum of squared deviations from the mean,
         divided by `n - correction` for `n` elements.
         """
     @overload
@@ -1436,7 +1436,7 @@ class Tensor:
     def view_as_real(self, /) -> Tensor:
         """Real and imaginary part along one more dimension, the last one."""
     def where(self, /, condition: Tensor, other: Tensor | _Number) -> Tensor:
-        """The elements of `a` where this condition holds, and those of `b` elsewhere."""
+        """The elements of `input` where this condition holds, and those of `other` elsewhere."""
     def xlogy(self, /, other: Tensor | _Number) -> Tensor:
         """`x·log(y)`, elementwise, and 0 where `x` is 0, unless `y` is NaN."""
 
@@ -1622,7 +1622,7 @@ class Key:
     ) -> Tensor:
         """How many of `count` trials succeed if each does with probability `p`."""
     def categorical(self, /, logits: Tensor, shape: SupportsIndex | Iterable[SupportsIndex] | None = None) -> Tensor:
-        """Numbers of categories, as `i64`, with the probabilities that `softmax` gives the logits."""
+        """Numbers of categories, as `int64`, with the probabilities that `softmax` gives the logits."""
     def cauchy(
         self,
         /,
@@ -1710,7 +1710,7 @@ class Key:
     ) -> Tensor:
         """Numbers whose logarithms have a normal distribution with the given mean and standard deviation."""
     def multinomial(self, /, weights: Tensor, count: SupportsIndex, replacement: _bool = False) -> Tensor:
-        """`count` numbers of categories, as `i64`, with probabilities proportional to the weights. Without `replacement`, no
+        """`count` numbers of categories, as `int64`, with probabilities proportional to the weights. Without `replacement`, no
         category is drawn twice; they come in the order in which they are drawn.
         """
     def normal(
@@ -1721,7 +1721,7 @@ class Key:
     ) -> Tensor:
         """Numbers of the normal distribution with mean 0 and variance 1."""
     def permutation(self, /, n: SupportsIndex) -> Tensor:
-        """The numbers `0..n` in random order, as `i64`; every order is equally likely."""
+        """The numbers `0..n` in random order, as `int64`; every order is equally likely."""
     def poisson(
         self,
         /,
@@ -1767,7 +1767,7 @@ class Key:
         dtype: _DTypeLike | None = 'float32',
     ) -> Tensor:
         """Numbers uniform in [0, 1): multiples of 2⁻¹¹ for `f16`, of 2⁻⁸ for `bf16`, of 2⁻²⁴ for `f32`, of
-        2⁻⁵³ for `f64`.
+        2⁻⁵³ for `float64`.
         """
 
 @final
@@ -1805,7 +1805,7 @@ class Generator:
     ) -> Tensor:
         """How many of `count` trials succeed if each does with probability `p`."""
     def categorical(self, /, logits: Tensor, shape: SupportsIndex | Iterable[SupportsIndex] | None = None) -> Tensor:
-        """Numbers of categories, as `i64`, with the probabilities that `softmax` gives the logits."""
+        """Numbers of categories, as `int64`, with the probabilities that `softmax` gives the logits."""
     def cauchy(
         self,
         /,
@@ -1893,7 +1893,7 @@ class Generator:
     ) -> Tensor:
         """Numbers whose logarithms have a normal distribution with the given mean and standard deviation."""
     def multinomial(self, /, weights: Tensor, count: SupportsIndex, replacement: _bool = False) -> Tensor:
-        """`count` numbers of categories, as `i64`, with probabilities proportional to the weights. Without `replacement`, no
+        """`count` numbers of categories, as `int64`, with probabilities proportional to the weights. Without `replacement`, no
         category is drawn twice; they come in the order in which they are drawn.
         """
     def normal(
@@ -1904,7 +1904,7 @@ class Generator:
     ) -> Tensor:
         """Numbers of the normal distribution with mean 0 and variance 1."""
     def permutation(self, /, n: SupportsIndex) -> Tensor:
-        """The numbers `0..n` in random order, as `i64`; every order is equally likely."""
+        """The numbers `0..n` in random order, as `int64`; every order is equally likely."""
     def poisson(
         self,
         /,
@@ -1950,7 +1950,7 @@ class Generator:
         dtype: _DTypeLike | None = 'float32',
     ) -> Tensor:
         """Numbers uniform in [0, 1): multiples of 2⁻¹¹ for `f16`, of 2⁻⁸ for `bf16`, of 2⁻²⁴ for `f32`, of
-        2⁻⁵³ for `f64`.
+        2⁻⁵³ for `float64`.
         """
 
 default_generator: Generator

@@ -314,24 +314,24 @@ __all__ = [
 ]
 
 def add(input: Tensor, other: Tensor | _Number) -> Tensor:
-    """Adds `rhs`, elementwise."""
+    """Adds `other`, elementwise."""
 
 def sub(input: Tensor, other: Tensor | _Number) -> Tensor:
-    """Subtracts `rhs`, elementwise."""
+    """Subtracts `other`, elementwise."""
 
 def mul(input: Tensor, other: Tensor | _Number) -> Tensor:
-    """Multiplies by `rhs`, elementwise."""
+    """Multiplies by `other`, elementwise."""
 
 def div(input: Tensor, other: Tensor | _Number) -> Tensor:
-    """Divides by `rhs`, elementwise; integers are divided as floats."""
+    """Divides by `other`, elementwise; integers are divided as floats."""
 
 def searchsorted(sorted_sequence: Tensor, input: Tensor | _Number, right: bool = False) -> Tensor:
-    """For each of `values`, how many elements of this sorted sequence come before it: the place, as `i64`, where it is
+    """For each of `input`, how many elements of this sorted sequence come before it: the place, as `int64`, where it is
     inserted to keep the order. With `right` it is inserted behind the elements equal to it, else before them.
     """
 
 def bucketize(input: Tensor, boundaries: Tensor, right: bool = False) -> Tensor:
-    """The bin of each element, as `i64`: bin `k` lies between `boundaries[k - 1]` and `boundaries[k]`. A boundary belongs
+    """The bin of each element, as `int64`: bin `k` lies between `boundaries[k - 1]` and `boundaries[k]`. A boundary belongs
     to the bin below, with `right` to the bin above.
     """
 
@@ -339,7 +339,7 @@ def bincount(input: Tensor, length: SupportsIndex, weights: Tensor | None = None
     """How often each of the numbers from 0 to `length - 1` occurs among the elements, or the sum of their weights."""
 
 def histogram(input: Tensor, bins: Tensor, weight: Tensor | None = None, density: bool = False) -> Tensor:
-    """How many elements fall into each of the bins between neighbouring `edges`, or the sum of their weights."""
+    """How many elements fall into each of the bins between neighbouring `bins`, or the sum of their weights."""
 
 def histc(input: Tensor, bins: SupportsIndex, min: SupportsFloat, max: SupportsFloat) -> Tensor:
     """How many elements fall into each of `bins` bins of equal width between `min` and `max`."""
@@ -351,7 +351,7 @@ def detach(input: Tensor) -> Tensor:
     """The same values as a constant: whatever is being differentiated, this tensor does not depend on it."""
 
 def where(condition: Tensor, input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
-    """The elements of `a` where this condition holds, and those of `b` elsewhere."""
+    """The elements of `input` where this condition holds, and those of `other` elsewhere."""
 
 def maximum(input: Tensor, other: Tensor | _Number) -> Tensor:
     """The larger of two elements; NaN if either is NaN."""
@@ -442,7 +442,7 @@ def diag_embed(input: Tensor, offset: SupportsIndex = 0, dim1: SupportsIndex = -
     """
 
 def diag(input: Tensor, diagonal: SupportsIndex = 0) -> Tensor:
-    """The matrix with a vector on diagonal number `offset`, or the diagonal of a matrix."""
+    """The matrix with a vector on diagonal number `diagonal`, or the diagonal of a matrix."""
 
 def trace(input: Tensor) -> Tensor:
     """The sum of the diagonal of a matrix."""
@@ -454,16 +454,16 @@ def triu(input: Tensor, diagonal: SupportsIndex = 0) -> Tensor:
     """The upper triangle of the matrices in the last two dimensions: zeros below diagonal number `diagonal`."""
 
 def amax(input: Tensor, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: bool = False) -> Tensor:
-    """The largest elements over `dims`, all of them if the list is empty; NaN where there is one."""
+    """The largest elements over `dim`, all of them if the list is empty; NaN where there is one."""
 
 def amin(input: Tensor, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: bool = False) -> Tensor:
-    """The smallest elements over `dims`, all of them if the list is empty; NaN where there is one."""
+    """The smallest elements over `dim`, all of them if the list is empty; NaN where there is one."""
 
 def argmax(input: Tensor, dim: SupportsIndex | None = None, keepdim: bool = False) -> Tensor:
-    """The position of the largest element along `dim`, or for `None` of all elements in row-major order, as `i64`."""
+    """The position of the largest element along `dim`, or for `None` of all elements in row-major order, as `int64`."""
 
 def argmin(input: Tensor, dim: SupportsIndex | None = None, keepdim: bool = False) -> Tensor:
-    """The position of the smallest element along `dim`, or for `None` of all elements in row-major order, as `i64`."""
+    """The position of the smallest element along `dim`, or for `None` of all elements in row-major order, as `int64`."""
 
 def aminmax(input: Tensor, dim: SupportsIndex | None = None, keepdim: bool = False) -> return_types.aminmax:
     """The smallest and the largest elements along `dim`, or for `None` of all elements; NaN where there is one."""
@@ -523,7 +523,7 @@ def gather(input: Tensor, dim: SupportsIndex, index: Tensor) -> Tensor:
     """
 
 def take_along_dim(input: Tensor, indices: Tensor, dim: SupportsIndex) -> Tensor:
-    """The elements along `dim` at the places that `index` gives, where tensor and index broadcast against each other
+    """The elements along `dim` at the places that `indices` gives, where tensor and index broadcast against each other
     in the other dimensions.
     """
 
@@ -542,7 +542,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
     """The elements with the numbers that `index` gives, counted through in row-major order."""
 
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-    """The tensor with the elements of `src` written at the places with the numbers that `index` gives, counted through
+    """The tensor with the elements of `source` written at the places with the numbers that `index` gives, counted through
     in row-major order, or added there if `accumulate`.
     """
 
@@ -550,7 +550,7 @@ def index_fill(input: Tensor, dim: SupportsIndex, index: Tensor, value: Tensor |
     """The tensor with the slices along `dim` at the places that `index` gives filled with one value."""
 
 def nonzero(input: Tensor) -> Tensor:
-    """The positions of the elements that are not zero, in row-major order, as `i64`; those of `True` in a mask."""
+    """The positions of the elements that are not zero, in row-major order, as `int64`; those of `True` in a mask."""
 
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements at which a mask is true, in row-major order, as a vector."""
@@ -579,7 +579,7 @@ def index_reduce(
     reduce: Literal['sum', 'prod', 'mean', 'amax', 'amin'],
     include_self: bool = True,
 ) -> Tensor:
-    """The tensor with slices of `src` joined to those along `dim` at the places that `index` gives; the slices that were
+    """The tensor with slices of `source` joined to those along `dim` at the places that `index` gives; the slices that were
     there take part if `include_self`.
     """
 
@@ -587,17 +587,17 @@ def index_select(input: Tensor, dim: SupportsIndex, index: Tensor) -> Tensor:
     """The slices along `dim` at the places that `index` gives."""
 
 def index_add(input: Tensor, dim: SupportsIndex, index: Tensor, source: Tensor) -> Tensor:
-    """The tensor with slices of `src` added along `dim` at the places that `index` gives; those that meet add up, in
+    """The tensor with slices of `source` added along `dim` at the places that `index` gives; those that meet add up, in
     the order of the index.
     """
 
 def index_copy(input: Tensor, dim: SupportsIndex, index: Tensor, source: Tensor) -> Tensor:
-    """The tensor with slices of `src` written along `dim` at the places that `index` gives; of several writes to one
+    """The tensor with slices of `source` written along `dim` at the places that `index` gives; of several writes to one
     place the last one stays.
     """
 
 def dynamic_slice(input: Tensor, dim: SupportsIndex, start: Tensor, length: SupportsIndex) -> Tensor:
-    """`len` elements along `dim` from `start` on, where the start is a tensor and may differ between lanes."""
+    """`length` elements along `dim` from `start` on, where the start is a tensor and may differ between lanes."""
 
 def cat(tensors: Iterable[Tensor], dim: SupportsIndex = 0) -> Tensor:
     """The tensors one after the other along `dim`."""
@@ -620,7 +620,7 @@ def lu(input: Tensor) -> return_types.lu:
     """
 
 def lu_factor(input: Tensor) -> return_types.lu_factor:
-    """The factors of `lu` in one matrix, and the order of the rows as `i64`."""
+    """The factors of `lu` in one matrix, and the order of the rows as `int64`."""
 
 def lu_solve(LU: Tensor, order: Tensor, B: Tensor) -> Tensor:
     """The solutions `X` of `A X = B` from what `lu_factor` made of `A`, this tensor being the factors."""
@@ -697,12 +697,12 @@ def pinv(input: Tensor, rtol: SupportsFloat | None = None) -> Tensor:
     """The pseudoinverses of matrices: what takes `b` to the shortest `x` for which `A x` is nearest to it."""
 
 def matrix_rank(input: Tensor, rtol: SupportsFloat | None = None) -> Tensor:
-    """The numbers of singular values above `rtol` times the largest, as `i64`. By default `rtol` is the larger size of the matrix
+    """The numbers of singular values above `rtol` times the largest, as `int64`. By default `rtol` is the larger size of the matrix
     times the distance from 1 to the next number.
     """
 
 def one_hot(input: Tensor, num_classes: SupportsIndex, dtype: _DTypeLike | None = 'int64') -> Tensor:
-    """One at the position that each element names and zero elsewhere, along a new last dimension of size `classes`."""
+    """One at the position that each element names and zero elsewhere, along a new last dimension of size `num_classes`."""
 
 def cross_entropy(input: Tensor, target: Tensor, reduction: Literal['none', 'mean', 'sum'] = 'mean') -> Tensor:
     """`cross_entropy` with another reduction than the mean."""
@@ -734,7 +734,7 @@ def tensordot(
     dims: SupportsIndex | Iterable[SupportsIndex],
     other_dims: SupportsIndex | Iterable[SupportsIndex],
 ) -> Tensor:
-    """The sums of products over pairs of dimensions: number `k` of `dims` of this tensor goes with number `k` of `rhs_dims` of the
+    """The sums of products over pairs of dimensions: number `k` of `dims` of this tensor goes with number `k` of `other_dims` of the
     other one.
     """
 
@@ -749,12 +749,12 @@ def nanmedian(input: Tensor) -> Tensor: ...
 def nanmedian(input: Tensor, dim: SupportsIndex, keepdim: bool = False) -> return_types.nanmedian: ...
 
 def fmod(input: Tensor, other: Tensor | _Number) -> Tensor:
-    """What is left of each element after a division by `divisor` whose quotient is rounded towards zero: it has the
+    """What is left of each element after a division by `other` whose quotient is rounded towards zero: it has the
     sign of the element. Rust's `%`.
     """
 
 def remainder(input: Tensor, other: Tensor | _Number) -> Tensor:
-    """What is left of each element after a division by `divisor` whose quotient is rounded down: it has the sign of
+    """What is left of each element after a division by `other` whose quotient is rounded down: it has the sign of
     the divisor. Python's `%`.
     """
 
@@ -767,7 +767,7 @@ def var(
     correction: SupportsIndex = 1,
     keepdim: bool = False,
 ) -> Tensor:
-    """The variance over `dims`, all of them if the list is empty: the sum of squared deviations from the mean,
+    """The variance over `dim`, all of them if the list is empty: the sum of squared deviations from the mean,
     divided by `n - correction` for `n` elements.
     """
 
@@ -777,34 +777,34 @@ def std(
     correction: SupportsIndex = 1,
     keepdim: bool = False,
 ) -> Tensor:
-    """The standard deviation over `dims`, all of them if the list is empty: the square root of
+    """The standard deviation over `dim`, all of them if the list is empty: the square root of
     `var`.
     """
 
 def nansum(input: Tensor, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: bool = False) -> Tensor:
-    """The sum over `dims` of the elements that are not NaN, over all dimensions if the list is empty."""
+    """The sum over `dim` of the elements that are not NaN, over all dimensions if the list is empty."""
 
 def nanmean(input: Tensor, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: bool = False) -> Tensor:
-    """The mean over `dims` of the elements that are not NaN, over all dimensions if the list is empty."""
+    """The mean over `dim` of the elements that are not NaN, over all dimensions if the list is empty."""
 
 def count_nonzero(
     input: Tensor,
     dim: SupportsIndex | Iterable[SupportsIndex] | None = None,
     keepdim: bool = False,
 ) -> Tensor:
-    """How many elements along `dims` are not zero, all dimensions if the list is empty, as `i64`."""
+    """How many elements along `dim` are not zero, all dimensions if the list is empty, as `int64`."""
 
 def celu(input: Tensor, alpha: SupportsFloat = 1.0) -> Tensor:
     """`x` where it is positive, else `alpha·(exp(x/alpha) - 1)`."""
 
 def hardtanh(input: Tensor, min_val: SupportsFloat = -1.0, max_val: SupportsFloat = 1.0) -> Tensor:
-    """`x`, at least `min` and at most `max`."""
+    """`x`, at least `min_val` and at most `max_val`."""
 
 def hardshrink(input: Tensor, lambd: SupportsFloat = 0.5) -> Tensor:
-    """`x` where it is larger than `lambda` in size, else 0."""
+    """`x` where it is larger than `lambd` in size, else 0."""
 
 def softshrink(input: Tensor, lambd: SupportsFloat = 0.5) -> Tensor:
-    """`x` moved towards 0 by `lambda`, and 0 where it is smaller than that in size."""
+    """`x` moved towards 0 by `lambd`, and 0 where it is smaller than that in size."""
 
 def tanhshrink(input: Tensor) -> Tensor:
     """`x - tanh(x)`, elementwise."""
@@ -984,7 +984,7 @@ def margin_ranking_loss(
     margin: SupportsFloat = 0.0,
     reduction: Literal['none', 'mean', 'sum'] = 'mean',
 ) -> Tensor:
-    """`max(0, -t·(x - other) + margin)`: how far `x` is from being larger (for a target of 1) or smaller (for -1) than `other` by the margin."""
+    """`max(0, -t·(x - other) + margin)`: how far `x` is from being larger (for a target of 1) or smaller (for -1) than `input2` by the margin."""
 
 def cosine_embedding_loss(
     input1: Tensor,
@@ -1070,7 +1070,7 @@ def group_norm(
     bias: Tensor | None = None,
     eps: SupportsFloat = 1e-5,
 ) -> Tensor:
-    """The elements of each of `groups` equal groups of channels of each image less their mean, over their standard deviation, times the
+    """The elements of each of `num_groups` equal groups of channels of each image less their mean, over their standard deviation, times the
     weight of their channel, plus its bias.
     """
 
@@ -1147,7 +1147,7 @@ def max_pool1d_with_indices(
     dilation: SupportsIndex | Iterable[SupportsIndex] = 1,
     ceil_mode: bool = False,
 ) -> return_types.max_pool1d_with_indices:
-    """`max_pool1d`, and where in its sequence each element was, as `i64` in row-major order."""
+    """`max_pool1d`, and where in its sequence each element was, as `int64` in row-major order."""
 
 def max_pool2d_with_indices(
     input: Tensor,
@@ -1157,7 +1157,7 @@ def max_pool2d_with_indices(
     dilation: SupportsIndex | Iterable[SupportsIndex] = 1,
     ceil_mode: bool = False,
 ) -> return_types.max_pool2d_with_indices:
-    """`max_pool2d`, and where in its image each element was, as `i64` in row-major order."""
+    """`max_pool2d`, and where in its image each element was, as `int64` in row-major order."""
 
 def max_pool3d_with_indices(
     input: Tensor,
@@ -1167,7 +1167,7 @@ def max_pool3d_with_indices(
     dilation: SupportsIndex | Iterable[SupportsIndex] = 1,
     ceil_mode: bool = False,
 ) -> return_types.max_pool3d_with_indices:
-    """`max_pool3d`, and where in its volume each element was, as `i64` in row-major order."""
+    """`max_pool3d`, and where in its volume each element was, as `int64` in row-major order."""
 
 def avg_pool1d(
     input: Tensor,
@@ -1203,17 +1203,17 @@ def avg_pool3d(
     """The mean of each window over volumes: `avg_pool1d` over the last 3 dimensions."""
 
 def adaptive_avg_pool1d(input: Tensor, output_size: SupportsIndex | Iterable[SupportsIndex]) -> Tensor:
-    """The means of windows that cut sequences into the given number of parts. Window `k` of `n` over `size` elements
+    """The means of windows that cut sequences into the given number of parts. Window `k` of `n` over `output_size` elements
     goes from `k·size/n`, rounded down, to `(k + 1)·size/n`, rounded up.
     """
 
 def adaptive_avg_pool2d(input: Tensor, output_size: SupportsIndex | Iterable[SupportsIndex]) -> Tensor:
-    """The means of windows that cut images into the given numbers of parts. Window `k` of `n` over `size` elements
+    """The means of windows that cut images into the given numbers of parts. Window `k` of `n` over `output_size` elements
     goes from `k·size/n`, rounded down, to `(k + 1)·size/n`, rounded up.
     """
 
 def adaptive_avg_pool3d(input: Tensor, output_size: SupportsIndex | Iterable[SupportsIndex]) -> Tensor:
-    """The means of windows that cut volumes into the given numbers of parts. Window `k` of `n` over `size` elements
+    """The means of windows that cut volumes into the given numbers of parts. Window `k` of `n` over `output_size` elements
     goes from `k·size/n`, rounded down, to `(k + 1)·size/n`, rounded up.
     """
 
@@ -1233,7 +1233,7 @@ def adaptive_max_pool3d(input: Tensor, output_size: SupportsIndex | Iterable[Sup
     """
 
 def pixel_shuffle(input: Tensor, upscale_factor: SupportsIndex) -> Tensor:
-    """Images that are `factor` times as high and wide, each square of `factor²` pixels taken from as many channels."""
+    """Images that are `upscale_factor` times as high and wide, each square of `factor²` pixels taken from as many channels."""
 
 def pixel_unshuffle(input: Tensor, downscale_factor: SupportsIndex) -> Tensor:
     """Undoes `pixel_shuffle`: each pixel of a square of `factor²` goes to a channel of its own."""
@@ -1247,13 +1247,13 @@ def norm(
     dim: SupportsIndex | Iterable[SupportsIndex] | None = None,
     keepdim: bool = False,
 ) -> Tensor:
-    """The `p`-norms of the vectors along `dims`, all dimensions if the list is empty; see `norm`."""
+    """The `p`-norms of the vectors along `dim`, all dimensions if the list is empty; see `norm`."""
 
 def hypot(input: Tensor, other: Tensor | _Number) -> Tensor:
     """`sqrt(x² + y²)`, elementwise, without overflow."""
 
 def atan2(input: Tensor, other: Tensor | _Number) -> Tensor:
-    """The angle in radians, from `-π` to `π`, of the point whose ordinate is this tensor and whose abscissa is `x`."""
+    """The angle in radians, from `-π` to `π`, of the point whose ordinate is this tensor and whose abscissa is `other`."""
 
 def logaddexp(input: Tensor, other: Tensor | _Number) -> Tensor:
     """`log(exp(x) + exp(y))`, elementwise, without overflow: the sum of two numbers given by their logarithms."""
@@ -1287,7 +1287,7 @@ def pow(input: Tensor, exponent: Tensor | _Number) -> Tensor:
     """The elements to the power of those of `exponent`, which may also be a number."""
 
 def prod(input: Tensor, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: bool = False) -> Tensor:
-    """The product over `dims`, all of them if the list is empty."""
+    """The product over `dim`, all of them if the list is empty."""
 
 def quantile(
     input: Tensor,
@@ -1308,7 +1308,7 @@ def nanquantile(
     """The `quantile`s of the elements that are not NaN; NaN where all are."""
 
 def sum(input: Tensor, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: bool = False) -> Tensor:
-    """The sum over `dims`, all of them if the list is empty."""
+    """The sum over `dim`, all of them if the list is empty."""
 
 @overload
 def sum_to_size(input: Tensor, *size: SupportsIndex) -> Tensor:
@@ -1317,13 +1317,13 @@ def sum_to_size(input: Tensor, *size: SupportsIndex) -> Tensor:
 def sum_to_size(input: Tensor, size: SupportsIndex | Iterable[SupportsIndex]) -> Tensor: ...
 
 def mean(input: Tensor, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: bool = False) -> Tensor:
-    """The mean over `dims`, all of them if the list is empty."""
+    """The mean over `dim`, all of them if the list is empty."""
 
 def any(input: Tensor, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: bool = False) -> Tensor:
-    """Whether any element is non-zero along `dims`, all of them if the list is empty."""
+    """Whether any element is non-zero along `dim`, all of them if the list is empty."""
 
 def all(input: Tensor, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: bool = False) -> Tensor:
-    """Whether all elements are non-zero along `dims`, all of them if the list is empty."""
+    """Whether all elements are non-zero along `dim`, all of them if the list is empty."""
 
 def index_put(input: Tensor, indices: Iterable[Tensor], values: Tensor | _Number, accumulate: bool = False) -> Tensor:
     """The tensor with `values` in the part that an index selects, or added to it if `accumulate`: then several values
@@ -1382,10 +1382,10 @@ def logcumsumexp(input: Tensor, dim: SupportsIndex) -> Tensor:
     """The logarithm of the running sum of exponentials along `dim`: element `k` is `log(exp(x[0]) + … + exp(x[k]))`."""
 
 def cummax(input: Tensor, dim: SupportsIndex) -> return_types.cummax:
-    """The largest element up to each one along `dim`, and its position, as `i64`; NaN from the first NaN on."""
+    """The largest element up to each one along `dim`, and its position, as `int64`; NaN from the first NaN on."""
 
 def cummin(input: Tensor, dim: SupportsIndex) -> return_types.cummin:
-    """The smallest element up to each one along `dim`, and its position, as `i64`; NaN from the first NaN on."""
+    """The smallest element up to each one along `dim`, and its position, as `int64`; NaN from the first NaN on."""
 
 def cumsum(input: Tensor, dim: SupportsIndex) -> Tensor:
     """The running sum along `dim`: element `k` is the sum of the elements up to and including `k`."""
@@ -1488,7 +1488,7 @@ def squeeze(input: Tensor, dim: SupportsIndex) -> Tensor: ...
 def squeeze(input: Tensor) -> Tensor: ...
 
 def flatten(input: Tensor, start_dim: SupportsIndex = 0, end_dim: SupportsIndex = -1) -> Tensor:
-    """The dimensions from `start` to `end`, both included, merged into one."""
+    """The dimensions from `start_dim` to `end_dim`, both included, merged into one."""
 
 def unflatten(input: Tensor, dim: SupportsIndex, sizes: SupportsIndex | Iterable[SupportsIndex]) -> Tensor:
     """Dimension `dim` split into several: the inverse of `flatten`."""
@@ -1497,7 +1497,7 @@ def select(input: Tensor, dim: SupportsIndex, index: SupportsIndex) -> Tensor:
     """The slice at `index` along `dim`, without that dimension."""
 
 def narrow(input: Tensor, dim: SupportsIndex, start: SupportsIndex, length: SupportsIndex) -> Tensor:
-    """`len` elements along `dim` from `start` on, as a view."""
+    """`length` elements along `dim` from `start` on, as a view."""
 
 def slice(
     input: Tensor,
@@ -1523,7 +1523,7 @@ def chunk(input: Tensor, chunks: SupportsIndex, dim: SupportsIndex = 0) -> tuple
     """
 
 def tensor_split(input: Tensor, indices_or_sections: SupportsIndex, dim: SupportsIndex = 0) -> tuple[Tensor, ...]:
-    """The tensor cut along `dim` into exactly `sections` parts whose sizes differ by at most 1, larger ones first. The
+    """The tensor cut along `dim` into exactly `indices_or_sections` parts whose sizes differ by at most 1, larger ones first. The
     parts are views.
     """
 
@@ -1531,7 +1531,7 @@ def unbind(input: Tensor, dim: SupportsIndex = 0) -> tuple[Tensor, ...]:
     """The slices along `dim`, each without that dimension. They are views."""
 
 def unfold(input: Tensor, dimension: SupportsIndex, size: SupportsIndex, step: SupportsIndex) -> Tensor:
-    """All windows of `size` elements along `dim`, one every `step` elements, as a view: element `k` of window `i` is element
+    """All windows of `size` elements along `dimension`, one every `step` elements, as a view: element `k` of window `i` is element
     `i * step + k` of the tensor.
     """
 
@@ -1542,13 +1542,13 @@ def log_softmax(input: Tensor, dim: SupportsIndex) -> Tensor:
     """`x - log(Σ exp(x))` along `dim`, the logarithm of `softmax` without its rounding."""
 
 def logsumexp(input: Tensor, dim: SupportsIndex | Iterable[SupportsIndex], keepdim: bool = False) -> Tensor:
-    """`log(Σ exp(x))` over `dims`, all of them if the list is empty."""
+    """`log(Σ exp(x))` over `dim`, all of them if the list is empty."""
 
 def sort(input: Tensor, dim: SupportsIndex = -1, descending: bool = False) -> return_types.sort:
-    """The elements in order along `dim`, and the positions where they were, as `i64`."""
+    """The elements in order along `dim`, and the positions where they were, as `int64`."""
 
 def argsort(input: Tensor, dim: SupportsIndex = -1, descending: bool = False) -> Tensor:
-    """The positions of the elements in order along `dim`, as `i64`: the second result of `sort`."""
+    """The positions of the elements in order along `dim`, as `int64`: the second result of `sort`."""
 
 def topk(
     input: Tensor,
@@ -1557,7 +1557,7 @@ def topk(
     largest: bool = True,
     sorted: bool = True,
 ) -> return_types.topk:
-    """The `k` largest (or smallest) elements along `dim`, and the positions where they were, as `i64`."""
+    """The `k` largest (or smallest) elements along `dim`, and the positions where they were, as `int64`."""
 
 def sigmoid(input: Tensor) -> Tensor:
     """`1/(1 + exp(-x))`, elementwise, without overflow."""

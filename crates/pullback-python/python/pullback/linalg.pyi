@@ -55,7 +55,7 @@ def lu(input: Tensor) -> return_types.lu:
     """
 
 def lu_factor(input: Tensor) -> return_types.lu_factor:
-    """The factors of `lu` in one matrix, and the order of the rows as `i64`."""
+    """The factors of `lu` in one matrix, and the order of the rows as `int64`."""
 
 def lu_solve(LU: Tensor, order: Tensor, B: Tensor) -> Tensor:
     """The solutions `X` of `A X = B` from what `lu_factor` made of `A`, this tensor being the factors."""
@@ -132,7 +132,7 @@ def pinv(input: Tensor, rtol: SupportsFloat | None = None) -> Tensor:
     """The pseudoinverses of matrices: what takes `b` to the shortest `x` for which `A x` is nearest to it."""
 
 def matrix_rank(input: Tensor, rtol: SupportsFloat | None = None) -> Tensor:
-    """The numbers of singular values above `rtol` times the largest, as `i64`. By default `rtol` is the larger size of the matrix
+    """The numbers of singular values above `rtol` times the largest, as `int64`. By default `rtol` is the larger size of the matrix
     times the distance from 1 to the next number.
     """
 
@@ -142,4 +142,4 @@ def vector_norm(
     dim: SupportsIndex | Iterable[SupportsIndex] | None = None,
     keepdim: bool = False,
 ) -> Tensor:
-    """The `p`-norms of the vectors along `dims`, all dimensions if the list is empty; see `norm`."""
+    """The `ord`-norms of the vectors along `dim`, all dimensions if the list is empty; see `norm`."""

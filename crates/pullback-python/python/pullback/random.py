@@ -9,8 +9,6 @@ is a method of both, and a function that takes either first.
 >>> weight, noise = a.normal((3, 2)), pullback.random.uniform(b, (3,))
 """
 
-from __future__ import annotations
-
 from ._core import Generator, Key, _operations, default_generator, initial_seed, manual_seed
 
 globals().update(_operations["random"])

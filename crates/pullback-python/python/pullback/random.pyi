@@ -54,7 +54,7 @@ def uniform(
     dtype: _DTypeLike | None = 'float32',
 ) -> Tensor:
     """Numbers uniform in [0, 1): multiples of 2⁻¹¹ for `f16`, of 2⁻⁸ for `bf16`, of 2⁻²⁴ for `f32`, of
-    2⁻⁵³ for `f64`.
+    2⁻⁵³ for `float64`.
     """
 
 def normal(
@@ -74,7 +74,7 @@ def randint(
     """Integers uniform in `low..high`."""
 
 def permutation(key: Key | Generator, n: SupportsIndex) -> Tensor:
-    """The numbers `0..n` in random order, as `i64`; every order is equally likely."""
+    """The numbers `0..n` in random order, as `int64`; every order is equally likely."""
 
 def dropout(key: Key | Generator, x: Tensor, p: SupportsFloat = 0.5) -> Tensor:
     """`x` with each element set to zero with probability `p` (NaN and infinities too), and the others divided by
@@ -228,10 +228,10 @@ def categorical(
     logits: Tensor,
     shape: SupportsIndex | Iterable[SupportsIndex] | None = None,
 ) -> Tensor:
-    """Numbers of categories, as `i64`, with the probabilities that `softmax` gives the logits."""
+    """Numbers of categories, as `int64`, with the probabilities that `softmax` gives the logits."""
 
 def multinomial(key: Key | Generator, weights: Tensor, count: SupportsIndex, replacement: bool = False) -> Tensor:
-    """`count` numbers of categories, as `i64`, with probabilities proportional to the weights. Without `replacement`, no
+    """`count` numbers of categories, as `int64`, with probabilities proportional to the weights. Without `replacement`, no
     category is drawn twice; they come in the order in which they are drawn.
     """
 
@@ -253,10 +253,10 @@ from ._core import default_generator as default_generator
 from ._core import initial_seed as initial_seed
 from ._core import manual_seed as manual_seed
 
-def fold_in(key: Key, number: int) -> Key:
+def fold_in(key: 'Key', number: 'int') -> 'Key':
     """The key number `number` of those that derive from a key: `key.fold_in(number)`."""
 
 key = Key
 
-def split(key: Key, num: int = 2) -> list[Key]:
+def split(key: 'Key', num: 'int' = 2) -> 'list[Key]':
     """So many keys that derive from a key: `key.split(num)`."""

@@ -28,7 +28,7 @@ def xlogy(input: Tensor, other: Tensor | _Number) -> Tensor:
     """`x·log(y)`, elementwise, and 0 where `x` is 0, unless `y` is NaN."""
 
 def logsumexp(input: Tensor, dim: SupportsIndex | Iterable[SupportsIndex], keepdim: bool = False) -> Tensor:
-    """`log(Σ exp(x))` over `dims`, all of them if the list is empty."""
+    """`log(Σ exp(x))` over `dim`, all of them if the list is empty."""
 
 def erf(input: Tensor) -> Tensor:
     """The error function, elementwise: `2/sqrt(π)` times the integral of `exp(-t²)` from 0 to `x`."""

@@ -7,7 +7,7 @@ use pullback::{Context, Cotangent, Error, ErrorKind, Function, Result, Static, T
 use pyo3::exceptions::PyUserWarning;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple, PyType};
+use pyo3::types::{PyDict, PyList, PyTuple, PyType};
 
 use super::class::{self, Facts, Lanes};
 use super::context::{FunctionCtx, Notes, PyVmapInfo, Saved, ToSave};
@@ -218,28 +218,23 @@ impl Call {
             None => Notes::default(),
         };
         let dirty = self.dirty(py, &objects, &results, &changed, &notes.dirty)?;
-        let kept = match facts.combined {
-            true => {
-                let place = |object: &Py<PyTensor>| self.place(object.bind(py), &dirty, &objects, inputs, &results);
-                let mut keep = |set: Option<ToSave>| -> Option<Vec<Option<Place>>> {
-                    let one = |object: Py<PyTensor>| {
-                        place(&object).unwrap_or_else(|| {
-                            outs.push(object.get().get());
-                            Place::Output(outs.len() - 1)
-                        })
-                    };
-                    let mut one = one;
-                    Some(set?.into_iter().map(|object| object.map(&mut one)).collect())
-                };
-                let sets = [keep(notes.backward), keep(notes.forward)];
-                Some(Kept {
-                    sets,
-                    non_differentiable: self.marked(py, &notes.non_differentiable, &results)?,
-                    zeros_stay_none: notes.zeros_stay_none,
-                    attributes,
+        let kept = if facts.combined {
+            // Intermediate values are further outputs.
+            let mut place = |object: Py<PyTensor>| {
+                self.place(object.bind(py), &dirty, &objects, inputs, &results).unwrap_or_else(|| {
+                    outs.push(object.get().get());
+                    Place::Output(outs.len() - 1)
                 })
-            }
-            false => None,
+            };
+            let mut keep = |set: ToSave| set.into_iter().map(|object| object.map(&mut place)).collect();
+            Some(Kept {
+                sets: [notes.backward.map(&mut keep), notes.forward.map(&mut keep)],
+                non_differentiable: self.marked(py, &notes.non_differentiable, &results)?,
+                zeros_stay_none: notes.zeros_stay_none,
+                attributes,
+            })
+        } else {
+            None
         };
         self.set_run(&outs, Run { outputs, dirty, kept });
         Ok(outs)
@@ -481,6 +476,10 @@ impl Call {
         };
         for slot in &run.outputs.slots {
             args.push(build_hollow(py, slot, &mut next).map_err(from_py)?);
+        }
+        if self.0.facts.boxed {
+            let grads = PyList::new(py, args.drain(1..)).map_err(from_py)?;
+            args.push(grads.into_any());
         }
         let returned = self.call(rule, "backward", args)?;
         let (needs, types) = (ctx.needs_input_grad(), ctx.input_types());

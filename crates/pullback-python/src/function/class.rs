@@ -32,6 +32,8 @@ pub struct Facts {
     /// True if `forward` takes the context itself, because there is no `setup_context`.
     pub combined: bool,
     pub backward_once: bool,
+    /// Whether `backward` takes one list of gradients, from which it may drop them early.
+    pub boxed: bool,
     pub jvp_once: bool,
     signature: Option<Signature>,
 }
@@ -82,17 +84,18 @@ pub enum Lanes<'py> {
     Rule(Bound<'py, PyAny>),
 }
 
+/// An attribute of a class that is True or False.
+fn flag(cls: &Bound<'_, PyType>, name: &str) -> PyResult<bool> {
+    let flag = cls.getattr(name)?;
+    flag.extract().map_err(|_| {
+        let (function, got) = (cls.name().map_or_else(|_| "".into(), |name| name.to_string()), flag.to_string());
+        PyTypeError::new_err(format!("function `{function}`: expected True or False for `{name}`, got {got}"))
+    })
+}
+
 pub fn lanes<'py>(cls: &Bound<'py, PyType>) -> PyResult<Lanes<'py>> {
     let py = cls.py();
-    let flag = cls.getattr(intern!(py, "generate_vmap_rule"))?;
-    let Ok(generated) = flag.extract::<bool>() else {
-        return Err(PyTypeError::new_err(format!(
-            "function `{}`: expected True or False for `generate_vmap_rule`, got {}",
-            cls.name()?,
-            flag.repr()?
-        )));
-    };
-    match (generated, method(cls, intern!(py, "vmap"))?) {
+    match (flag(cls, "generate_vmap_rule")?, method(cls, intern!(py, "vmap"))?) {
         (false, None) => Ok(Lanes::Missing),
         (false, Some(rule)) => Ok(Lanes::Rule(rule)),
         (true, None) => Ok(Lanes::Generated),
@@ -107,6 +110,7 @@ pub fn lanes<'py>(cls: &Bound<'py, PyType>) -> PyResult<Lanes<'py>> {
 /// An error for members that contradict each other.
 pub fn check(cls: &Bound<'_, PyType>) -> PyResult<()> {
     lanes(cls)?;
+    flag(cls, "boxed_grads_call")?;
     backward(cls)?;
     Ok(())
 }
@@ -153,6 +157,7 @@ impl Facts {
             class: cls.as_ptr() as usize,
             combined,
             backward_once: once(&reverse, &jvp),
+            boxed: flag(cls, "boxed_grads_call")?,
             jvp_once: once(&jvp, &reverse),
             signature: Signature::of(&compared[0], combined),
             has_backward: method(cls, intern!(py, COMPARED[2]))?.is_some(),

@@ -76,6 +76,11 @@ impl PyFunction {
     #[allow(non_upper_case_globals, reason = "the name in Python")]
     const generate_vmap_rule: bool = false;
 
+    /// True to have `backward` called with one list of gradients, from which it may drop those that it has used.
+    #[classattr]
+    #[allow(non_upper_case_globals, reason = "the name in Python")]
+    const boxed_grads_call: bool = false;
+
     #[new]
     #[classmethod]
     #[pyo3(signature = (*args, **kwargs))]

@@ -3,17 +3,20 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
+use pullback::DType;
+use pullback::dynamic::Form;
 use pullback::testing::operations;
 use pullback::testing::table::OpInfo;
 
 use super::{Operation, Overload, example, signature};
+use crate::dtype::python_name;
 
 /// Makes the documentation of operations.
 pub struct Docs {
     /// The Python names of rows, with `pb.` before those of functions.
     names: HashMap<&'static str, String>,
     /// What rows have; it is the same for a method and a function.
-    made: RefCell<HashMap<*const OpInfo, String>>,
+    made: RefCell<HashMap<*const Form, String>>,
 }
 
 impl Docs {
@@ -36,22 +39,22 @@ impl Docs {
     /// What `help()` shows.
     pub fn of(&self, operation: &Operation) -> String {
         if let [overload] = &operation.overloads[..] {
-            return self.of_row(overload.row);
+            return self.of_row(overload.row, overload.form);
         }
         let skipped = usize::from(operation.is_method);
         let one = |overload: &Overload| {
             let head = signature::of_overload(overload, skipped);
-            format!("{head} -> {}\n\n{}", signature::result(overload), self.of_row(overload.row))
+            format!("{head} -> {}\n\n{}", signature::result(overload), self.of_row(overload.row, overload.form))
         };
         operation.overloads.iter().map(one).collect::<Vec<_>>().join("\n\n")
     }
 
-    fn of_row(&self, row: &OpInfo) -> String {
-        self.made.borrow_mut().entry(row).or_insert_with(|| self.make(row)).clone()
+    fn of_row(&self, row: &OpInfo, form: &Form) -> String {
+        self.made.borrow_mut().entry(form).or_insert_with(|| self.make(row, form)).clone()
     }
 
     /// The documentation of a row: headings as in Python, links as names, and no Rust.
-    fn make(&self, row: &OpInfo) -> String {
+    fn make(&self, row: &OpInfo, form: &Form) -> String {
         let mut out = String::new();
         let mut code: Option<String> = None;
         let mut heading = None;
@@ -79,7 +82,7 @@ impl Docs {
                 }
             } else {
                 begin(&mut out, &mut heading);
-                out.push_str(&self.line(line));
+                out.push_str(&self.line(line, form));
                 out.push('\n');
             }
         }
@@ -87,15 +90,15 @@ impl Docs {
     }
 
     /// A line with the texts of its links, the exceptions for kinds of errors, and Python's names.
-    fn line(&self, line: &str) -> String {
+    fn line(&self, line: &str, form: &Form) -> String {
         let mut out = String::new();
         let mut rest = line;
         while let Some(start) = rest.find(['[', '`']) {
             let (before, after) = rest.split_at(start);
             out.push_str(before);
-            if after.starts_with('`') {
-                let end = after[1..].find('`').map_or(after.len(), |end| end + 2);
-                out.push_str(&self.quoted(&after[..end]));
+            if let Some(inside) = after.strip_prefix('`') {
+                let end = inside.find('`').map_or(after.len(), |end| end + 2);
+                out.push_str(&self.quoted(&after[..end], form));
                 rest = &after[end..];
                 continue;
             }
@@ -103,7 +106,7 @@ impl Docs {
             let is_name = after[1..].starts_with('`') && after[..end].ends_with('`');
             let target = after[end + 1..].starts_with('(').then(|| after[end..].find(')')).flatten();
             match (is_name, target) {
-                (true, _) => out.push_str(&self.quoted(&after[1..end])),
+                (true, _) => out.push_str(&self.quoted(&after[1..end], form)),
                 (false, Some(_)) => out.push_str(&after[1..end]),
                 (false, None) => out.push_str(&after[..=end]),
             }
@@ -114,8 +117,16 @@ impl Docs {
     }
 
     /// A name in backquotes, as Python has it.
-    fn quoted(&self, text: &str) -> String {
+    fn quoted(&self, text: &str, form: &Form) -> String {
         let name = text.trim_matches('`');
+        if name.contains('(') {
+            // An expression: without what only Rust writes.
+            return text.replace(['?', '&'], "").replace("where_(", "where(");
+        }
+        let parameter = form.renamed.iter().find(|(rust, _)| *rust == name);
+        if let Some(dtype) = DType::ALL.into_iter().find(|d| d.name() == name) {
+            return format!("`{}`", python_name(dtype));
+        }
         let python = match name {
             "Shape" | "Value" | "Arity" => "ValueError",
             "Dim" | "Index" => "IndexError",
@@ -125,6 +136,7 @@ impl Docs {
             "true" => "True",
             "false" => "False",
             "DType" => "dtype",
+            _ if parameter.is_some() => parameter.map_or(name, |(_, python)| python),
             name => self.names.get(name).map_or(name, |name| name.trim_start_matches("pb.")),
         };
         format!("`{python}`")

@@ -34,7 +34,7 @@ ops! { OPS;
     ///
     /// The operands themselves are computed before one is chosen. If the one that is not chosen has an infinite or
     /// undefined derivative, zero times that derivative is NaN. Choose its input as well, so that it never sees the
-    /// value that it cannot take: `x.gt(0.0)?.where_(&x, 1.0)?.log()?` instead of `x.log()?`.
+    /// value that it cannot take: not the logarithm of `x`, but that of a tensor that has 1 where `x` is not positive.
     ///
     /// # Errors
     /// `Dtype` if the condition is not bool; `Shape` if the shapes do not broadcast; `Value` for a number that the integer

@@ -440,7 +440,7 @@ fn record_over<K: InPlace>(own: &mut TracerHandle, other: &Tensor, left: bool) -
     let Some(own) = Own::of(own) else { return Ok(false) };
     let Some((value, way)) = own.beside(other) else { return Ok(false) };
     // Where shapes differ, a cotangent may have to be summed; a number that is a constant has none.
-    if !same_shape(value.shape(), own.primal.shape()) && !(value.rank() == 0 && way.is_none()) {
+    if !(same_shape(value.shape(), own.primal.shape()) || value.rank() == 0 && way.is_none()) {
         return Ok(false);
     }
     let needs = in_order(left, true, way.is_some());

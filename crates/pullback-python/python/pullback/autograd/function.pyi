@@ -29,6 +29,7 @@ class VmapInfo:
 
 class Function:
     generate_vmap_rule: bool
+    boxed_grads_call: bool
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any: ...
     @staticmethod

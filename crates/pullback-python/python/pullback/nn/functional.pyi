@@ -104,7 +104,7 @@ __all__ = [
 ]
 
 def one_hot(input: Tensor, num_classes: SupportsIndex, dtype: _DTypeLike | None = 'int64') -> Tensor:
-    """One at the position that each element names and zero elsewhere, along a new last dimension of size `classes`."""
+    """One at the position that each element names and zero elsewhere, along a new last dimension of size `num_classes`."""
 
 def cross_entropy(input: Tensor, target: Tensor, reduction: Literal['none', 'mean', 'sum'] = 'mean') -> Tensor:
     """`cross_entropy` with another reduction than the mean."""
@@ -119,13 +119,13 @@ def celu(input: Tensor, alpha: SupportsFloat = 1.0) -> Tensor:
     """`x` where it is positive, else `alpha·(exp(x/alpha) - 1)`."""
 
 def hardtanh(input: Tensor, min_val: SupportsFloat = -1.0, max_val: SupportsFloat = 1.0) -> Tensor:
-    """`x`, at least `min` and at most `max`."""
+    """`x`, at least `min_val` and at most `max_val`."""
 
 def hardshrink(input: Tensor, lambd: SupportsFloat = 0.5) -> Tensor:
-    """`x` where it is larger than `lambda` in size, else 0."""
+    """`x` where it is larger than `lambd` in size, else 0."""
 
 def softshrink(input: Tensor, lambd: SupportsFloat = 0.5) -> Tensor:
-    """`x` moved towards 0 by `lambda`, and 0 where it is smaller than that in size."""
+    """`x` moved towards 0 by `lambd`, and 0 where it is smaller than that in size."""
 
 def tanhshrink(input: Tensor) -> Tensor:
     """`x - tanh(x)`, elementwise."""
@@ -328,7 +328,7 @@ def margin_ranking_loss(
     margin: SupportsFloat = 0.0,
     reduction: Literal['none', 'mean', 'sum'] = 'mean',
 ) -> Tensor:
-    """`max(0, -t·(x - other) + margin)`: how far `x` is from being larger (for a target of 1) or smaller (for -1) than `other` by the margin."""
+    """`max(0, -t·(x - other) + margin)`: how far `x` is from being larger (for a target of 1) or smaller (for -1) than `input2` by the margin."""
 
 def cosine_embedding_loss(
     input1: Tensor,
@@ -414,7 +414,7 @@ def group_norm(
     bias: Tensor | None = None,
     eps: SupportsFloat = 1e-5,
 ) -> Tensor:
-    """The elements of each of `groups` equal groups of channels of each image less their mean, over their standard deviation, times the
+    """The elements of each of `num_groups` equal groups of channels of each image less their mean, over their standard deviation, times the
     weight of their channel, plus its bias.
     """
 
@@ -491,7 +491,7 @@ def max_pool1d_with_indices(
     dilation: SupportsIndex | Iterable[SupportsIndex] = 1,
     ceil_mode: bool = False,
 ) -> return_types.max_pool1d_with_indices:
-    """`max_pool1d`, and where in its sequence each element was, as `i64` in row-major order."""
+    """`max_pool1d`, and where in its sequence each element was, as `int64` in row-major order."""
 
 def max_pool2d_with_indices(
     input: Tensor,
@@ -501,7 +501,7 @@ def max_pool2d_with_indices(
     dilation: SupportsIndex | Iterable[SupportsIndex] = 1,
     ceil_mode: bool = False,
 ) -> return_types.max_pool2d_with_indices:
-    """`max_pool2d`, and where in its image each element was, as `i64` in row-major order."""
+    """`max_pool2d`, and where in its image each element was, as `int64` in row-major order."""
 
 def max_pool3d_with_indices(
     input: Tensor,
@@ -511,7 +511,7 @@ def max_pool3d_with_indices(
     dilation: SupportsIndex | Iterable[SupportsIndex] = 1,
     ceil_mode: bool = False,
 ) -> return_types.max_pool3d_with_indices:
-    """`max_pool3d`, and where in its volume each element was, as `i64` in row-major order."""
+    """`max_pool3d`, and where in its volume each element was, as `int64` in row-major order."""
 
 def avg_pool1d(
     input: Tensor,
@@ -547,17 +547,17 @@ def avg_pool3d(
     """The mean of each window over volumes: `avg_pool1d` over the last 3 dimensions."""
 
 def adaptive_avg_pool1d(input: Tensor, output_size: SupportsIndex | Iterable[SupportsIndex]) -> Tensor:
-    """The means of windows that cut sequences into the given number of parts. Window `k` of `n` over `size` elements
+    """The means of windows that cut sequences into the given number of parts. Window `k` of `n` over `output_size` elements
     goes from `k·size/n`, rounded down, to `(k + 1)·size/n`, rounded up.
     """
 
 def adaptive_avg_pool2d(input: Tensor, output_size: SupportsIndex | Iterable[SupportsIndex]) -> Tensor:
-    """The means of windows that cut images into the given numbers of parts. Window `k` of `n` over `size` elements
+    """The means of windows that cut images into the given numbers of parts. Window `k` of `n` over `output_size` elements
     goes from `k·size/n`, rounded down, to `(k + 1)·size/n`, rounded up.
     """
 
 def adaptive_avg_pool3d(input: Tensor, output_size: SupportsIndex | Iterable[SupportsIndex]) -> Tensor:
-    """The means of windows that cut volumes into the given numbers of parts. Window `k` of `n` over `size` elements
+    """The means of windows that cut volumes into the given numbers of parts. Window `k` of `n` over `output_size` elements
     goes from `k·size/n`, rounded down, to `(k + 1)·size/n`, rounded up.
     """
 
@@ -577,7 +577,7 @@ def adaptive_max_pool3d(input: Tensor, output_size: SupportsIndex | Iterable[Sup
     """
 
 def pixel_shuffle(input: Tensor, upscale_factor: SupportsIndex) -> Tensor:
-    """Images that are `factor` times as high and wide, each square of `factor²` pixels taken from as many channels."""
+    """Images that are `upscale_factor` times as high and wide, each square of `factor²` pixels taken from as many channels."""
 
 def pixel_unshuffle(input: Tensor, downscale_factor: SupportsIndex) -> Tensor:
     """Undoes `pixel_shuffle`: each pixel of a square of `factor²` goes to a channel of its own."""
@@ -645,7 +645,7 @@ def log_softmax(input: Tensor, dim: SupportsIndex) -> Tensor:
     """`x - log(Σ exp(x))` along `dim`, the logarithm of `softmax` without its rounding."""
 
 def logsumexp(input: Tensor, dim: SupportsIndex | Iterable[SupportsIndex], keepdim: bool = False) -> Tensor:
-    """`log(Σ exp(x))` over `dims`, all of them if the list is empty."""
+    """`log(Σ exp(x))` over `dim`, all of them if the list is empty."""
 
 def sigmoid(input: Tensor) -> Tensor:
     """`1/(1 + exp(-x))`, elementwise, without overflow."""

@@ -27,6 +27,8 @@ pub struct Form {
     pub is_method: bool,
     /// Whether the parameters are in the order that they have in Rust.
     pub keeps_order: bool,
+    /// The names of parameters in Rust, and here, where they differ.
+    pub renamed: &'static [(&'static str, &'static str)],
     /// The parameters in order.
     pub parameters: fn() -> Vec<Parameter>,
     /// What comes back.
