@@ -131,6 +131,14 @@ def test_t52_t54_in_dims_are_ints_and_none(in_dims):
         vmap(lambda x: x, in_dims=in_dims)
 
 
+def test_dims_that_contain_themselves_are_refused():
+    endless = []
+    endless.append(endless)
+    for options in [{"in_dims": (endless,)}, {"out_dims": endless}]:
+        with pytest.raises(RecursionError):
+            vmap(lambda x: x, **options)
+
+
 def test_t53_in_dims_have_the_structure_of_the_arguments():
     x = f64([1.0])
     with pytest.raises(ValueError, match=r"in_dims for 2 positional arguments, got \(0,\)"):

@@ -13,7 +13,9 @@ use super::jacobian::{chunk_size as parse_chunk_size, randomness as parse_random
 use super::transformed::{Transform, Transformed};
 use crate::error::{OrRaise as _, from_py, to_py};
 use crate::tensor::PyTensor;
-use crate::tree::{Build as _, Kind, PyTree, Shaped, Structure, class_name, flatten_into, is_array, open, short};
+use crate::tree::{
+    Build as _, Kind, PyTree, Shaped, Structure, class_name, flatten, flatten_into, is_array, open, short,
+};
 
 /// What `in_dims` or `out_dims` says at one place.
 enum Spec {
@@ -22,7 +24,7 @@ enum Spec {
     Inner,
 }
 
-/// Reads a spec; `place` is where it stands.
+/// Reads the outermost part of a spec.
 fn read(spec: &Bound<'_, PyAny>) -> PyResult<Spec> {
     if spec.is_none() {
         return Ok(Spec::Shared);
@@ -173,7 +175,7 @@ impl Mapped {
 
 fn other_structure(name: &'static str, spec: &Bound<'_, PyAny>, x: &Bound<'_, PyAny>) -> Fault {
     let spec = spec.repr().map_or_else(|_| class_name(spec), |text| text.to_string());
-    let got = crate::tree::flatten(x).map_or_else(|_| class_name(x), |tree| tree.structure.describe());
+    let got = flatten(x).map_or_else(|_| class_name(x), |tree| tree.structure.describe());
     Fault::new(move |place| {
         PyValueError::new_err(format!("vmap: expected {name} with the structure of {got} at {place}, got {spec}"))
     })
@@ -316,8 +318,11 @@ pub fn vmap(
             "vmap: expected in_dims to be an int or a tuple with an entry for each positional argument, got {got}"
         )));
     }
-    check(outer)?;
-    check(out_dims.bind(py))?;
+    for spec in [outer, out_dims.bind(py)] {
+        // One that contains itself is refused here.
+        flatten(spec)?;
+        check(spec)?;
+    }
     let (randomness, chunk_size) = (parse_randomness("vmap", randomness)?, parse_chunk_size("vmap", chunk_size)?);
     Transformed::new("vmap", func, Batched { in_dims, out_dims, randomness, chunk_size, batch_size })
 }

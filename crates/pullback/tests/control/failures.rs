@@ -136,7 +136,7 @@ fn slices() {
         scan(|(): &(), _: &()| Ok(((), ())), &(), &()),
         ErrorKind::Arity,
         "scan: expected at least one tensor to take slices of, got none; help: give the number of steps with \
-         `Scan::new().length`",
+         `length`",
     );
     let none: Result<Vec<Tensor>> = map(|v: &Vec<Tensor>| Ok(v.clone()), &vec![]);
     assert_eq!(none.unwrap_err().context().collect::<Vec<_>>(), ["map"]);
