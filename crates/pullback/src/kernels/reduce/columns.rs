@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
+use super::run::{Neighbours, Source, first_lanes, join_lanes};
 use super::{Monoid, Plan};
 use crate::dtype::Element;
 use crate::kernels::simd::vectorize_floats;
@@ -14,17 +15,21 @@ use crate::kernels::threads::split;
 const WIDTH: usize = 1024;
 /// Rows that are accumulated before a pairwise step.
 const ROWS: usize = 64;
+/// Columns of narrow rows that are accumulated in registers.
+const STRIP: usize = 64;
 
 /// Whether a row of `width` neighbours is long enough, or can be made so, to accumulate rows instead of columns.
 pub(super) fn worth_columns(reduced: &Nest<1>, width: usize) -> bool {
     width >= 8 || fold_of(reduced, width) > 1
 }
 
-/// How many rows of `width` that follow each other without a gap are treated as one wide row.
+/// How many rows of `width` that follow each other without a gap are treated as one wide row: as many as make it a number of
+/// strips, or of about [`WIDTH`].
 fn fold_of(reduced: &Nest<1>, width: usize) -> usize {
     match reduced.loops.last() {
         Some(l) if l.steps[0] == width as isize && width <= WIDTH / 8 && l.size >= 16 => {
-            (WIDTH / width).min(l.size / 8)
+            let wide = if STRIP.is_multiple_of(width) || width == 2 * STRIP { STRIP.max(width) } else { WIDTH };
+            (wide / width).min(l.size / 8)
         }
         _ => 1,
     }
@@ -200,11 +205,30 @@ unsafe fn few_rows<T: Element, M: Monoid<T>>(
 ) {
     let rows = passes.len();
     let mut offsets = [0isize; ROWS];
-    nest.walk(
-        passes.clone(),
-        #[inline(always)]
-        |i, [at]| offsets[i - passes.start] = at,
-    );
+    if let [l] = nest.loops[..] {
+        for (i, o) in offsets[..rows].iter_mut().enumerate() {
+            *o = (passes.start + i) as isize * l.steps[0];
+        }
+    } else {
+        nest.walk(
+            passes.clone(),
+            #[inline(always)]
+            |i, [at]| offsets[i - passes.start] = at,
+        );
+    }
+    if const { T::DTYPE.is_float() } && w <= 4 * STRIP && w.is_multiple_of(STRIP) {
+        for j in (0..w).step_by(STRIP) {
+            // SAFETY: by the contract.
+            unsafe {
+                let mut lanes = first_lanes::<T, M, STRIP>(Neighbours(x.wrapping_offset(offsets[0])).get(j));
+                for &offset in &offsets[1..rows] {
+                    join_lanes::<T, M, STRIP>(&mut lanes, Neighbours(x.wrapping_offset(offset)).get(j));
+                }
+                out.add(j).cast::<[M::Acc; STRIP]>().write_unaligned(lanes);
+            }
+        }
+        return;
+    }
     // SAFETY: by the contract; the first row is written before it is joined to.
     unsafe {
         let row = x.wrapping_offset(offsets[0]);

@@ -15,10 +15,10 @@ pub(super) use columns::line;
 use columns::{columns, worth_columns};
 pub(crate) use monoid::{All, Any, Bounds, Max, Min, Monoid, Number, Prod, Sum, Widen, is_nan};
 pub(super) use run::{Neighbours, Source, run};
-use run::{Tower, nest_of_runs};
+use run::{Tower, strided_run};
 
 use super::simd::vectorize_floats;
-use super::strided::{In, Loop, Nest, Out, output};
+use super::strided::{In, Loop, Nest, Out, Turn, output};
 use super::threads::split;
 use crate::Result;
 use crate::array::Array;
@@ -172,16 +172,33 @@ fn rows<T: Element, M: Monoid<T>>(plan: &Plan<T>, out: Out<M::Acc>) {
             let (mut outer, base) = plan.piece(piece);
             let inner = outer.pop();
             let part = start - piece * results..end - piece * results;
+            let (passes, outer) = (outer.len(), &outer.loops[..]);
+            let out = out.plus(piece * results);
             vectorize_floats::<T, _>(
                 #[inline(always)]
                 || {
+                    // Copies, which the compiler need not read again after every write. Short runs take no longer than making
+                    // the last two.
+                    let (x, out, passes, inner, outer) = (x.plus(base), out, passes, inner, outer);
+                    let (mut turn, mut tower) = (Turn::new(outer), Tower::new());
                     kept.walk(
                         part.clone(),
                         #[inline(always)]
                         |i, [at, _]| {
-                            // SAFETY: the offsets are those of elements of `x`; result `i` of this piece is ours.
-                            unsafe {
-                                *out.at(piece * results + i) = nest_of_runs::<T, M>(x.at(base + at), &outer, inner)
+                            for pass in 1..=passes {
+                                // SAFETY: the offsets are those of elements of `x`; result `i` of this piece is ours.
+                                unsafe {
+                                    let joined = strided_run::<T, M>(x.at(at + turn.at[0]), inner);
+                                    if passes == 1 {
+                                        *out.at(i) = joined;
+                                        break;
+                                    }
+                                    tower.push(joined, M::join);
+                                    turn.next(outer);
+                                    if pass == passes {
+                                        *out.at(i) = tower.finish(M::EMPTY, M::join);
+                                    }
+                                }
                             }
                         },
                     )
