@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use super::run::{Neighbours, Source, first_lanes, join_lanes};
 use super::{Monoid, Plan};
 use crate::dtype::Element;
-use crate::kernels::simd::vectorize_floats;
+use crate::kernels::simd::vectorize_narrow;
 use crate::kernels::strided::{Loop, Nest, Out};
 use crate::kernels::threads::split;
 
@@ -52,7 +52,7 @@ pub(super) fn columns<T: Element, M: Monoid<T>>(plan: &Plan<T>, vector: usize, o
             let (group, chunk) = (unit / chunks, unit % chunks);
             let (start, w) = (chunk * WIDTH, WIDTH.min(width - chunk * WIDTH));
             outer.walk(group..group + 1, |_, [at, o]| {
-                vectorize_floats::<T, _>(
+                vectorize_narrow::<T, _>(
                     #[inline(always)]
                     || {
                         let from = x.at(base + at + start as isize);
@@ -244,9 +244,12 @@ unsafe fn few_rows<T: Element, M: Monoid<T>>(
                 x.wrapping_offset(offsets[r + 3]),
             );
             for j in 0..w {
-                let low = M::join(M::lift(*p.add(j)), M::lift(*q.add(j)));
-                let high = M::join(M::lift(*s.add(j)), M::lift(*t.add(j)));
-                *out.add(j) = M::join(*out.add(j), M::join(low, high));
+                let (p, q, s, t) = (M::lift(*p.add(j)), M::lift(*q.add(j)), M::lift(*s.add(j)), M::lift(*t.add(j)));
+                let old = *out.add(j);
+                let joined = M::join_simply(old, M::join_simply(M::join_simply(p, q), M::join_simply(s, t)));
+                // One test for all takes fewer instructions than one in each join.
+                let last = M::is_last(p) | M::is_last(q) | M::is_last(s) | M::is_last(t) | M::is_last(old);
+                *out.add(j) = if last { M::LAST } else { joined };
             }
             r += 4;
         }

@@ -96,6 +96,8 @@ pub(crate) trait Monoid<T>: 'static {
 }
 
 pub(crate) struct Sum;
+/// The sum of squares.
+pub(crate) struct Squares;
 pub(crate) struct Prod;
 pub(crate) struct Max;
 pub(crate) struct Min;
@@ -108,6 +110,19 @@ impl<T: Widen> Monoid<T> for Sum {
     #[inline(always)]
     fn lift(x: T) -> T::Wide {
         x.widen()
+    }
+    #[inline(always)]
+    fn join(a: T::Wide, b: T::Wide) -> T::Wide {
+        a.plus(b)
+    }
+}
+
+impl<T: Widen> Monoid<T> for Squares {
+    type Acc = T::Wide;
+    const EMPTY: T::Wide = T::Wide::ZERO;
+    #[inline(always)]
+    fn lift(x: T) -> T::Wide {
+        x.widen().times(x.widen())
     }
     #[inline(always)]
     fn join(a: T::Wide, b: T::Wide) -> T::Wide {
