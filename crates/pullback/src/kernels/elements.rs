@@ -21,14 +21,15 @@ const BLOCK: usize = 512;
 pub(super) fn look(values: &[i64], size: usize) -> Option<bool> {
     let size = size as i64;
     // The sign of either difference tells what is out of range; neither is hidden by an overflow, as `size` is positive.
-    let (mut outside, mut negative) = (0, 0);
-    vectorize(
+    let (outside, negative) = vectorize(
         #[inline(always)]
         || {
+            let (mut outside, mut negative) = (0, 0);
             for &i in values {
                 outside |= i.wrapping_add(size) | (size - 1).wrapping_sub(i);
                 negative |= i;
             }
+            (outside, negative)
         },
     );
     (outside >= 0).then_some(negative < 0)
