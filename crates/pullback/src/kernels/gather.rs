@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::complex;
 use super::copy::{contiguous, copy_into};
+use super::elements::{look, newer, pick, put};
 use super::reduce::Number;
 use super::strided::{In, Loop, Nest, Out, output_words};
 use super::threads::split;
@@ -29,22 +30,23 @@ pub(crate) fn index_select(x: &Array, batch: usize, dim: usize, index: &Array) -
 
 /// `out[.., i, ..] = x[.., index[.., i, ..], ..]`; the shape of `index`, which is no larger than `x` except in `dim`.
 pub(crate) fn gather(x: &Array, dim: usize, index: &Array) -> Result<Array> {
-    let index = check("gather", x, dim, index)?;
-    Ok(any_word!(x.dtype(), W => pick::<W>(x, dim, &index)))
+    let places = compact("gather", index)?;
+    found("gather", x, dim, index, any_word!(x.dtype(), W => pick::<W>(x, dim, &places)))
 }
 
 /// The transpose of [`scatter`] in `src`: as [`gather`], with zeros where a later element of `index` names the same
 /// place.
 pub(crate) fn gather_last(x: &Array, dim: usize, index: &Array) -> Result<Array> {
-    let index = check("gather", x, dim, index)?;
+    let mut out = gather(x, dim, index)?;
+    let index = compact("gather", index)?;
     let order: Vec<i64> = (0..index.numel() as i64).collect();
     let order = Array::from_slice(index.to_shape(), &order);
     let mut shape = index.to_shape();
     shape[dim] = x.shape()[dim];
     let last = put::<i64>(&Array::full(shape, -1i64), dim, &index, &order, newer);
-    let last = pick::<i64>(&last, dim, &index);
-    Ok(any_word!(x.dtype(), W => {
-        let mut out = pick::<W>(x, dim, &index);
+    let last = last.and_then(|last| pick::<i64>(&last, dim, &index));
+    let last = found("gather", x, dim, &index, last)?;
+    any_word!(x.dtype(), W => {
         let values = out.as_mut_words::<W>().unwrap_or_default().iter_mut();
         for ((value, last), own) in values.zip(places(&last)).zip(places(&order)) {
             if last != own {
@@ -52,15 +54,15 @@ pub(crate) fn gather_last(x: &Array, dim: usize, index: &Array) -> Result<Array>
                 *value = unsafe { std::mem::zeroed() };
             }
         }
-        out
-    }))
+    });
+    Ok(out)
 }
 
 /// A copy of `x` with `out[.., index[.., i, ..], ..] = src[.., i, ..]`; the last of several writes stays.
 pub(crate) fn scatter(x: &Array, dim: usize, index: &Array, src: &Array) -> Result<Array> {
-    let index = check("scatter", x, dim, index)?;
+    let places = compact("scatter", index)?;
     assert_eq!(x.dtype(), src.dtype());
-    Ok(any_word!(x.dtype(), W => put::<W>(x, dim, &index, src, newer)))
+    found("scatter", x, dim, index, any_word!(x.dtype(), W => put::<W>(x, dim, &places, src, newer)))
 }
 
 /// A copy of `x` with `out[.., index[.., i, ..], ..] += src[.., i, ..]`.
@@ -68,8 +70,10 @@ pub(crate) fn scatter_add(x: &Array, dim: usize, index: &Array, src: &Array) -> 
     if x.dtype().is_complex() {
         return complex::by_parts([x, src], |[x, src]| scatter_add(x, dim, index, src));
     }
-    let index = check("scatter_add", x, dim, index)?;
-    dispatch!(x.dtype(), "scatter_add", number, T => Ok(put::<T>(x, dim, &index, src, T::plus)))
+    let op = "scatter_add";
+    let places = compact(op, index)?;
+    let out = dispatch!(x.dtype(), "scatter_add", number, T => Ok(put::<T>(x, dim, &places, src, T::plus)))?;
+    found(op, x, dim, index, out)
 }
 
 /// A copy of `x` to whose slices along `dim` at the places of `index` those of `src` are added; dims as in
@@ -91,13 +95,8 @@ pub(crate) struct OutOfRange {
 /// The index as `i64`, every element of which is a place along a dim of `size`. What was repeated stays repeated, all
 /// else is contiguous.
 pub(crate) fn checked(op: &str, index: &Array, size: usize) -> Result<std::result::Result<Array, OutOfRange>> {
-    let size = size as i64;
-    // The sign of either difference tells what is out of range; neither is hidden by an overflow, as `size` is positive.
-    let outside = |values: &[i64]| {
-        let signs = values.iter().fold(0, |signs, i| signs | i.wrapping_add(size) | (size - 1).wrapping_sub(*i));
-        signs < 0
-    };
-    valid(op, index, outside, |i| (-size <= i) & (i < size))
+    let signed = size as i64;
+    valid(op, index, |values| look(values, size).is_none(), |i| (-signed <= i) & (i < signed))
 }
 
 /// The index as `i64` if every element is below `size`.
@@ -135,19 +134,8 @@ fn valid(
     some_bad: impl Fn(&[i64]) -> bool + Sync,
     good: impl Fn(i64) -> bool,
 ) -> Result<std::result::Result<Array, OutOfRange>> {
-    let mut compact = index.clone();
-    for d in 0..index.rank() {
-        if index.strides()[d] == 0 && index.shape()[d] > 1 {
-            compact = compact.slice(d, 0, 1, 1);
-        }
-    }
-    let compact = match index.dtype() {
-        DType::I64 => contiguous(&compact),
-        DType::I32 => super::cast::cast(&contiguous(&compact), DType::I64),
-        other => {
-            bail!(Dtype, "{op}: expected an index of dtype i64 or i32, got {other}"; help = "convert it with `to_dtype`")
-        }
-    };
+    let index = compact(op, index)?;
+    let compact = once(&index);
     let values = places(&compact);
     let bad = AtomicBool::new(false);
     split(values.len(), 1, values.len() / 2, |range| {
@@ -165,7 +153,42 @@ fn valid(
         }
         return Ok(Err(OutOfRange { value: values[k], position }));
     }
-    Ok(Ok(if compact.shape() == index.shape() { compact } else { compact.expand(index.shape()) }))
+    Ok(Ok(index))
+}
+
+/// The index as `i64`, not checked. What was repeated stays repeated, all else is contiguous.
+pub(super) fn compact(op: &str, index: &Array) -> Result<Array> {
+    let compact = contiguous(&once(index));
+    let compact = match index.dtype() {
+        DType::I64 => compact,
+        DType::I32 => super::cast::cast(&compact, DType::I64),
+        other => {
+            bail!(Dtype, "{op}: expected an index of dtype i64 or i32, got {other}"; help = "convert it with `to_dtype`")
+        }
+    };
+    Ok(if compact.shape() == index.shape() { compact } else { compact.expand(index.shape()) })
+}
+
+/// The array without its repetitions.
+fn once(x: &Array) -> Array {
+    let mut once = x.clone();
+    for d in 0..x.rank() {
+        if x.strides()[d] == 0 && x.shape()[d] > 1 {
+            once = once.slice(d, 0, 1, 1);
+        }
+    }
+    once
+}
+
+/// What a kernel that checks the index itself has made, or the error that names a place out of range.
+pub(super) fn found(op: &str, x: &Array, dim: usize, index: &Array, out: Option<Array>) -> Result<Array> {
+    match out {
+        Some(out) => Ok(out),
+        None => {
+            check(op, x, dim, index)?;
+            bail!(Internal, "{op}: a good index of {} was refused", x.ty())
+        }
+    }
 }
 
 pub(super) fn check(op: &str, x: &Array, dim: usize, index: &Array) -> Result<Array> {
@@ -256,7 +279,7 @@ fn select<T: Word>(x: &Array, batch: usize, dim: usize, index: &Array) -> Array 
 /// # Safety
 /// Every address on the way must be valid, and the two ways must not overlap.
 #[inline(always)]
-unsafe fn copy_run<T: Copy>(from: *const T, run: Loop<1>, to: *mut T) {
+pub(super) unsafe fn copy_run<T: Copy>(from: *const T, run: Loop<1>, to: *mut T) {
     // SAFETY: by the contract.
     unsafe {
         if run.steps == [1] && run.size > 16 {
@@ -264,121 +287,6 @@ unsafe fn copy_run<T: Copy>(from: *const T, run: Loop<1>, to: *mut T) {
         } else {
             for k in 0..run.size {
                 *to.add(k) = *from.wrapping_offset(k as isize * run.steps[0]);
-            }
-        }
-    }
-}
-
-/// As [`gather`], for an index that is known to be good: `i64`, in range.
-pub(super) fn pick<T: Word>(x: &Array, dim: usize, index: &Array) -> Array {
-    let (size, step) = (x.shape()[dim], x.strides()[dim]);
-    let loops = |d: usize| Loop {
-        size: index.shape()[d],
-        steps: [if d == dim { 0 } else { x.strides()[d] }, index.strides()[d]],
-    };
-    let mut nest = Nest::new((0..x.rank()).map(loops));
-    let run = nest.pop();
-    let (from, places) = (In::<T>::words(x), In::<i64>::of(index));
-    let write = |out: Out<T>| {
-        if index.numel() == 0 {
-            return;
-        }
-        split(nest.len(), 1, index.numel(), |range| {
-            nest.walk(range, |i, [at, place_at]| {
-                let start = i * run.size;
-                // Copies, which the compiler need not read again after every write.
-                let ([x_step, place_step], size, step) = (run.steps, size, step);
-                for k in 0..run.size {
-                    // SAFETY: the index was checked, so these are elements of it and of `x`; the place in the result
-                    // is ours.
-                    unsafe {
-                        let i = *places.at(place_at + k as isize * place_step);
-                        let offset = at + k as isize * x_step + place(i, size) as isize * step;
-                        *out.at(start + k) = *from.at(offset);
-                    }
-                }
-            });
-        });
-    };
-    // SAFETY: every element of the result is written.
-    unsafe { output_words(index.to_shape(), x.dtype(), write) }
-}
-
-/// How a write joins: one name for all, so that [`put`] is compiled once.
-#[inline(always)]
-pub(super) fn newer<T>(_: T, new: T) -> T {
-    new
-}
-
-/// Joins each element of `src` to the one that a checked index names; `src` has the shape of the index, or more.
-pub(super) fn put<T: Word>(
-    x: &Array,
-    dim: usize,
-    index: &Array,
-    src: &Array,
-    join: impl Fn(T, T) -> T + Sync,
-) -> Array {
-    let mut out = copy::<T>(x);
-    if index.numel() == 0 {
-        return out;
-    }
-    let size = x.shape()[dim];
-    let strides = contiguous_strides(x.shape());
-    let loops = |dims: std::ops::Range<usize>| {
-        Nest::new(dims.map(|d| Loop {
-            size: index.shape()[d],
-            steps: [if d == dim { 0 } else { strides[d] }, src.strides()[d], index.strides()[d]],
-        }))
-    };
-    // Places differ in the dims before `dim`, so that threads may share those loops and every sum keeps its order.
-    let (outer, mut inner) = (loops(0..dim), loops(dim..x.rank()));
-    let run = inner.pop();
-    let step = strides[dim];
-    let (from, places) = (In::<T>::words(src), In::<i64>::of(index));
-    let to = Out::new(out.as_mut_words::<T>().map_or(std::ptr::null_mut(), |s| s.as_mut_ptr()));
-    split(outer.len(), 1, index.numel() * 2, |range| {
-        outer.walk(range, |_, base| {
-            inner.walk(0..inner.len(), |_, more| {
-                let [p, q, r]: [isize; 3] = std::array::from_fn(|k| base[k] + more[k]);
-                let ([to_step, from_step, place_step], size, step) = (run.steps, size, step);
-                // SAFETY: the index was checked, so these are elements of it, of `src` and of the result; threads write
-                // to different places.
-                unsafe {
-                    if place_step == 0 {
-                        // One place for the whole run.
-                        let i = place(*places.at(r), size) as isize;
-                        let to = to.at((p + i * step) as usize);
-                        join_run(to, from.at(q), run.size, [to_step, from_step], &join);
-                    } else {
-                        for k in 0..run.size as isize {
-                            let i = place(*places.at(r + k * place_step), size) as isize;
-                            let to = to.at((p + k * to_step + i * step) as usize);
-                            *to = join(*to, *from.at(q + k * from_step));
-                        }
-                    }
-                }
-            });
-        });
-    });
-    out
-}
-
-/// Joins elements in steps to others, one after the other.
-///
-/// # Safety
-/// Every address on the way must be valid, and nobody else may use those of `to`.
-#[inline(always)]
-unsafe fn join_run<T: Copy>(to: *mut T, from: *const T, size: usize, steps: [isize; 2], join: &impl Fn(T, T) -> T) {
-    // SAFETY: by the contract.
-    unsafe {
-        if steps == [1, 1] {
-            for k in 0..size {
-                *to.add(k) = join(*to.add(k), *from.add(k));
-            }
-        } else {
-            for k in 0..size as isize {
-                let to = to.wrapping_offset(k * steps[0]);
-                *to = join(*to, *from.wrapping_offset(k * steps[1]));
             }
         }
     }

@@ -6,6 +6,7 @@ pub(crate) mod classes;
 pub(crate) mod complex;
 pub(crate) mod conv;
 pub(crate) mod copy;
+mod elements;
 #[cfg(feature = "fft")]
 pub(crate) mod fft;
 pub(crate) mod gather;

@@ -3,6 +3,7 @@
 //! Arrays have four dimensions: statistics are taken over the second and the fourth, one for each place in the others.
 
 use super::math::Float;
+use super::reduce::{Neighbours, Source, Sum, Widen, run};
 use super::simd::vectorize;
 use super::strided::{In, Out, output};
 use super::threads::split;
@@ -42,40 +43,45 @@ pub(crate) fn differential(d: &Array, y: &Array, r: &Array, center: bool) -> Res
     dispatch!(d.dtype(), "normalize", float, T => Ok(differentiated::<T>(&d, &y, &r, center)))
 }
 
-/// Element `k`.
-///
-/// # Safety
-/// There must be one.
-#[inline(always)]
-unsafe fn read<T: Float>(x: In<T>, k: usize) -> T {
-    // SAFETY: by the contract.
-    unsafe { *x.at(k as isize) }
+/// What the sums need of an element.
+trait Real: Float + Widen<Wide = Self> {}
+impl Real for f32 {}
+impl Real for f64 {}
+
+/// Squares of neighbours less a number.
+#[derive(Clone, Copy)]
+struct Squares<T>(*const T, T);
+
+impl<T: Real> Source<T> for Squares<T> {
+    const WIDE: bool = true;
+
+    #[inline(always)]
+    unsafe fn get<const N: usize>(self, i: usize) -> [T; N] {
+        // SAFETY: by the contract.
+        let mut values = unsafe { Neighbours(self.0).get::<N>(i) };
+        for v in &mut values {
+            *v = (*v - self.1) * (*v - self.1);
+        }
+        values
+    }
 }
 
-/// How many sums run side by side.
-const WIDTH: usize = 16;
+/// Products of neighbours.
+#[derive(Clone, Copy)]
+struct Products<T>(*const T, *const T);
 
-/// The sum of `f` of the numbers below `n`.
-#[inline(always)]
-fn sum<T: Float>(n: usize, f: impl Fn(usize) -> T) -> T {
-    let mut sums = [T::ZERO; WIDTH];
-    let whole = n / WIDTH * WIDTH;
-    for k in (0..whole).step_by(WIDTH) {
-        for (l, s) in sums.iter_mut().enumerate() {
-            *s = *s + f(k + l);
+impl<T: Real> Source<T> for Products<T> {
+    const WIDE: bool = true;
+
+    #[inline(always)]
+    unsafe fn get<const N: usize>(self, i: usize) -> [T; N] {
+        // SAFETY: by the contract.
+        let (mut values, others) = unsafe { (Neighbours(self.0).get::<N>(i), Neighbours(self.1).get::<N>(i)) };
+        for l in 0..N {
+            values[l] = values[l] * others[l];
         }
+        values
     }
-    for k in whole..n {
-        sums[k - whole] = sums[k - whole] + f(k);
-    }
-    let mut width = WIDTH / 2;
-    while width > 0 {
-        for l in 0..width {
-            sums[l] = sums[l] + sums[l + width];
-        }
-        width /= 2;
-    }
-    sums[0]
 }
 
 /// One set of elements: blocks of neighbours, equally far apart.
@@ -101,33 +107,24 @@ impl Set {
         (0..self.blocks).map(move |b| self.start + b * self.step)
     }
 
-    /// The sum of `f` of the places of all elements: of each block as it is, of blocks in `f64`.
+    /// The mean of the elements of a source for each block, which begins at a place: of each block as it is, of blocks in `f64`.
+    ///
+    /// # Safety
+    /// The sources must have the elements of the set.
     #[inline(always)]
-    fn sum<T: Float>(self, f: impl Fn(usize) -> T) -> f64 {
-        if self.blocks == 1 {
-            return sum(
-                self.len,
-                #[inline(always)]
-                |k| f(self.start + k),
-            )
-            .to_f64();
+    unsafe fn mean<T: Real, S: Source<T>>(self, source: impl Fn(usize) -> S) -> T {
+        let mut total = 0.0;
+        for start in self.starts() {
+            // SAFETY: by the contract.
+            total += unsafe { run::<T, Sum>(source(start), self.len) }.to_f64();
         }
-        self.starts()
-            .map(|start| {
-                sum(
-                    self.len,
-                    #[inline(always)]
-                    |k| f(start + k),
-                )
-                .to_f64()
-            })
-            .sum()
+        T::from_f64(total / (self.blocks * self.len) as f64)
     }
 }
 
-fn normalized<T: Float>(x: &Array, eps: T, center: bool, affine: Option<(&[T], Option<&[T]>)>) -> [Array; 2] {
+fn normalized<T: Real>(x: &Array, eps: T, center: bool, affine: Option<(&[T], Option<&[T]>)>) -> [Array; 2] {
     let shape = Shape::from_slice(x.shape());
-    let (sets, n) = (shape[0] * shape[2], (shape[1] * shape[3]) as f64);
+    let sets = shape[0] * shape[2];
     let from = In::<T>::of(x);
     let write = |out: Out<T>, r: Out<T>| {
         split(sets, 1, x.numel() * size_of::<T>() / 4 + sets * 10, |range| {
@@ -138,42 +135,28 @@ fn normalized<T: Float>(x: &Array, eps: T, center: bool, affine: Option<(&[T], O
                         let set = Set::of(&shape, k);
                         // SAFETY: the places of a set lie inside of the array; every set is written once.
                         unsafe {
-                            let mean = match center {
-                                true => T::from_f64(
-                                    set.sum(
-                                        #[inline(always)]
-                                        |k| read(from, k),
-                                    ) / n,
-                                ),
-                                false => T::ZERO,
-                            };
-                            let squares = set.sum(
-                                #[inline(always)]
-                                |k| {
-                                    let d = read(from, k) - mean;
-                                    d * d
-                                },
-                            );
-                            let scale = T::ONE / (T::from_f64(squares / n) + eps).sqrt();
+                            let at = |start: usize| from.at(start as isize);
+                            let mean = if center { set.mean(|start| Neighbours(at(start))) } else { T::ZERO };
+                            let variance: T = set.mean(|start| Squares(at(start), mean));
+                            let scale = T::ONE / (variance + eps).sqrt();
                             *r.at(k) = scale;
                             for start in set.starts() {
                                 let to = std::slice::from_raw_parts_mut(out.at(start), set.len);
+                                let from = std::slice::from_raw_parts(at(start), set.len);
+                                let pairs = to.iter_mut().zip(from);
                                 match affine {
-                                    None => {
-                                        for (j, t) in to.iter_mut().enumerate() {
-                                            *t = (read(from, start + j) - mean) * scale;
-                                        }
-                                    }
-                                    Some((w, None)) => {
-                                        for (j, (t, &w)) in to.iter_mut().zip(w).enumerate() {
-                                            *t = (read(from, start + j) - mean) * scale * w;
-                                        }
-                                    }
-                                    Some((w, Some(b))) => {
-                                        for (j, ((t, &w), &b)) in to.iter_mut().zip(w).zip(b).enumerate() {
-                                            *t = (read(from, start + j) - mean) * scale * w + b;
-                                        }
-                                    }
+                                    None => pairs.for_each(
+                                        #[inline(always)]
+                                        |(t, &x)| *t = (x - mean) * scale,
+                                    ),
+                                    Some((w, None)) => pairs.zip(w).for_each(
+                                        #[inline(always)]
+                                        |((t, &x), &w)| *t = (x - mean) * scale * w,
+                                    ),
+                                    Some((w, Some(b))) => pairs.zip(w).zip(b).for_each(
+                                        #[inline(always)]
+                                        |(((t, &x), &w), &b)| *t = (x - mean) * scale * w + b,
+                                    ),
                                 }
                             }
                         }
@@ -189,9 +172,9 @@ fn normalized<T: Float>(x: &Array, eps: T, center: bool, affine: Option<(&[T], O
     [y, scales]
 }
 
-fn differentiated<T: Float>(d: &Array, y: &Array, r: &Array, center: bool) -> Array {
+fn differentiated<T: Real>(d: &Array, y: &Array, r: &Array, center: bool) -> Array {
     let shape = Shape::from_slice(d.shape());
-    let (sets, n) = (shape[0] * shape[2], (shape[1] * shape[3]) as f64);
+    let sets = shape[0] * shape[2];
     let numel = d.numel();
     let [d, y, r] = [d, y, r].map(In::<T>::of);
     // SAFETY: the places of a set lie inside of the arrays; every set is written once.
@@ -203,24 +186,16 @@ fn differentiated<T: Float>(d: &Array, y: &Array, r: &Array, center: bool) -> Ar
                     || {
                         for k in range.clone() {
                             let set = Set::of(&shape, k);
-                            let mean = match center {
-                                true => T::from_f64(
-                                    set.sum(
-                                        #[inline(always)]
-                                        |k| read(d, k),
-                                    ) / n,
-                                ),
-                                false => T::ZERO,
-                            };
-                            let product = set.sum(
-                                #[inline(always)]
-                                |k| read(d, k) * read(y, k),
-                            );
-                            let (product, scale) = (T::from_f64(product / n), read(r, k));
+                            let at = |start: usize| (d.at(start as isize), y.at(start as isize));
+                            let mean = if center { set.mean(|start| Neighbours(at(start).0)) } else { T::ZERO };
+                            let product: T = set.mean(|start| Products(at(start).0, at(start).1));
+                            let scale = *r.at(k as isize);
                             for start in set.starts() {
                                 let to = std::slice::from_raw_parts_mut(out.at(start), set.len);
-                                for (j, t) in to.iter_mut().enumerate() {
-                                    *t = scale * (read(d, start + j) - mean - read(y, start + j) * product);
+                                let d = std::slice::from_raw_parts(at(start).0, set.len);
+                                let y = std::slice::from_raw_parts(at(start).1, set.len);
+                                for ((t, &d), &y) in to.iter_mut().zip(d).zip(y) {
+                                    *t = scale * (d - mean - y * product);
                                 }
                             }
                         }

@@ -2,7 +2,8 @@
 //! in [`gather`](super::gather).
 
 use super::copy::contiguous;
-use super::gather::{check, copy, newer, place, places, put};
+use super::elements::{newer, put};
+use super::gather::{check, compact, copy, found, place, places};
 use super::reduce::{Bounds, Number, is_nan};
 use super::strided::{In, Nest, Out, output};
 use super::threads::split;
@@ -21,23 +22,25 @@ pub(crate) fn scatter_extreme(
     largest: bool,
     own: bool,
 ) -> Result<Array> {
-    let index = check("scatter_reduce", x, dim, index)?;
-    dispatch!(x.dtype(), "scatter_reduce", all, T => Ok(extreme::<T>(x, dim, &index, src, largest, own)))
+    let places = compact("scatter_reduce", index)?;
+    let out = dispatch!(x.dtype(), "scatter_reduce", all, T => Ok(extreme::<T>(x, dim, &places, src, largest, own)))?;
+    found("scatter_reduce", x, dim, index, out)
 }
 
-fn extreme<T: Bounds>(x: &Array, dim: usize, index: &Array, src: &Array, largest: bool, own: bool) -> Array {
+fn extreme<T: Bounds>(x: &Array, dim: usize, index: &Array, src: &Array, largest: bool, own: bool) -> Option<Array> {
     let join = move |a: T, b: T| if (largest & (a > b)) | (!largest & (a < b)) | is_nan(a) { a } else { b };
     if own {
         return put::<T>(x, dim, index, src, join);
     }
     let none = Array::full([], if largest { T::LOWEST } else { T::HIGHEST }).expand(index.shape());
-    put::<T>(&put::<T>(x, dim, index, &none, newer), dim, index, src, join)
+    put::<T>(&put::<T>(x, dim, index, &none, newer)?, dim, index, src, join)
 }
 
 /// A copy of `x` with each element multiplied by those of `src` at its place.
 pub(crate) fn scatter_prod(x: &Array, dim: usize, index: &Array, src: &Array) -> Result<Array> {
-    let index = check("scatter_reduce", x, dim, index)?;
-    dispatch!(x.dtype(), "scatter_reduce", number, T => Ok(put::<T>(x, dim, &index, src, T::times)))
+    let places = compact("scatter_reduce", index)?;
+    let out = dispatch!(x.dtype(), "scatter_reduce", number, T => Ok(put::<T>(x, dim, &places, src, T::times)))?;
+    found("scatter_reduce", x, dim, index, out)
 }
 
 /// `t[p] = a[i] t[p] + b[i]` at the place `p` that each `index[i]` gives along `dim`, in row-major order or the other way

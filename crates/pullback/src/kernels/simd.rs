@@ -28,6 +28,22 @@ pub(crate) fn vectorize_floats<T: Element, R>(f: impl FnOnce() -> R) -> R {
     if const { T::DTYPE.is_float() } { vectorize(f) } else { f() }
 }
 
+/// [`vectorize_floats`] without the widest vectors: for loops that wait for memory, whose copies take long to build.
+#[inline(always)]
+pub(crate) fn vectorize_narrow<T: Element, R>(f: impl FnOnce() -> R) -> R {
+    if const { T::DTYPE.is_float() } { narrow(f) } else { f() }
+}
+
+#[inline(always)]
+fn narrow<R>(f: impl FnOnce() -> R) -> R {
+    #[cfg(all(target_arch = "x86_64", not(miri), not(debug_assertions)))]
+    if x86::level() >= x86::AVX2 {
+        // SAFETY: `level` found these features on this machine.
+        return unsafe { x86::avx2(f) };
+    }
+    f()
+}
+
 /// [`vectorize`] for loops that choose among words of the size of floats.
 #[inline(always)]
 pub(crate) fn vectorize_words<W: Word, R>(f: impl FnOnce() -> R) -> R {

@@ -4,7 +4,7 @@
 //! so that any sort of them is stable and any selection is the one that a stable sort makes. NaN is above all.
 
 use super::copy::contiguous;
-use super::gather::pick;
+use super::elements::pick;
 use super::reduce::is_nan;
 use super::strided::{In, Loop, Nest, Out, output};
 use super::threads::split;
@@ -174,7 +174,8 @@ fn ordered<T: Key>(x: &Array, dim: usize, descending: bool, k: usize, sorted: bo
     };
     // SAFETY: every row of the result is written.
     let places = unsafe { output(shape, write) };
-    (pick::<T>(x, dim, &places), places)
+    let values = pick::<T>(x, dim, &places).expect("they are places along the dim");
+    (values, places)
 }
 
 #[cfg(test)]

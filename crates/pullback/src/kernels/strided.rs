@@ -158,32 +158,79 @@ impl<const N: usize> Nest<N> {
         if range.is_empty() {
             return;
         }
-        let mut counters: SmallVec<[usize; 8]> = SmallVec::from_elem(0, self.loops.len());
-        let mut at = [0isize; N];
-        let mut rest = range.start;
-        for (c, l) in counters.iter_mut().zip(&self.loops).rev() {
-            *c = rest % l.size;
-            rest /= l.size;
-            for (at, step) in at.iter_mut().zip(l.steps) {
-                *at += *c as isize * step;
-            }
+        // The innermost loop runs by itself, without the counters of the others.
+        let (inner, outer) = match self.loops.split_last() {
+            Some((inner, outer)) => (*inner, outer),
+            None => (Loop { size: 1, steps: [0; N] }, &[][..]),
+        };
+        let mut turn = Turn::new(outer);
+        let mut k = 0;
+        if range.start > 0 {
+            k = range.start % inner.size;
+            turn.skip(outer, range.start / inner.size);
         }
-        for i in range {
-            f(i, at);
-            for (c, l) in counters.iter_mut().zip(&self.loops).rev() {
-                *c += 1;
-                for (at, step) in at.iter_mut().zip(l.steps) {
-                    *at += step;
-                }
-                if *c < l.size {
-                    break;
-                }
-                *c = 0;
-                for (at, step) in at.iter_mut().zip(l.steps) {
-                    *at -= step * l.size as isize;
-                }
+        let mut at = turn.at;
+        step(&mut at, inner.steps, k as isize);
+        let mut i = range.start;
+        loop {
+            let end = range.end.min(i + (inner.size - k));
+            while i < end {
+                f(i, at);
+                step(&mut at, inner.steps, 1);
+                i += 1;
             }
+            if i == range.end {
+                return;
+            }
+            turn.next(outer);
+            (at, k) = (turn.at, 0);
         }
+    }
+}
+
+/// A place in loops inside each other: the offsets there.
+pub(crate) struct Turn<const N: usize> {
+    counters: SmallVec<[usize; 8]>,
+    pub(crate) at: [isize; N],
+}
+
+impl<const N: usize> Turn<N> {
+    /// The first place.
+    #[inline(always)]
+    pub(crate) fn new(loops: &[Loop<N>]) -> Turn<N> {
+        Turn { counters: SmallVec::from_elem(0, loops.len()), at: [0; N] }
+    }
+
+    /// From the first place to the one with a number.
+    #[inline(always)]
+    fn skip(&mut self, loops: &[Loop<N>], mut number: usize) {
+        for (c, l) in self.counters.iter_mut().zip(loops).rev() {
+            *c = number % l.size;
+            number /= l.size;
+            step(&mut self.at, l.steps, *c as isize);
+        }
+    }
+
+    /// To the next place, and from the last one to the first.
+    #[inline(always)]
+    pub(crate) fn next(&mut self, loops: &[Loop<N>]) {
+        for (c, l) in self.counters.iter_mut().zip(loops).rev() {
+            *c += 1;
+            step(&mut self.at, l.steps, 1);
+            if *c < l.size {
+                break;
+            }
+            *c = 0;
+            step(&mut self.at, l.steps, -(l.size as isize));
+        }
+    }
+}
+
+/// Moves offsets by a number of steps.
+#[inline(always)]
+fn step<const N: usize>(at: &mut [isize; N], steps: [isize; N], count: isize) {
+    for (at, step) in at.iter_mut().zip(steps) {
+        *at += step * count;
     }
 }
 

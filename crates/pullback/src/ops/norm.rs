@@ -101,7 +101,7 @@ impl Norm {
     fn plain(&self, x: &Tensor, over: &Over) -> Result<Tensor> {
         match self.p {
             1.0 => Self::sum(&x.abs()?, over),
-            2.0 => Self::sum(&x.square()?, over)?.sqrt(),
+            2.0 => Tensor::from(reduce::sum_of_squares(x.concrete(), &over.dims)?).sqrt(),
             p => Self::sum(&x.abs()?.powf(p)?, over)?.powf(1.0 / p),
         }
     }

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use crate::{ErrorKind, Result, Tensor};
 
 /// One operation.
+///
+/// Its lists of calls are for tests: they are empty in builds without debug assertions, which would take longer with them.
 #[derive(Clone, Copy)]
 pub struct OpInfo {
     /// The public name.
@@ -341,9 +343,9 @@ macro_rules! ops {
             name: stringify!($name),
             doc: concat!($($doc, "\n"),*),
             signature: stringify!($($arg: $ty),*),
-            samples: $samples,
-            errors: $crate::ops::table::ops!(@or $($errors)?),
-            kinks: $crate::ops::table::ops!(@or $($kinks)?),
+            samples: $crate::ops::table::for_tests!($samples),
+            errors: $crate::ops::table::for_tests!($($errors)?),
+            kinks: $crate::ops::table::for_tests!($($kinks)?),
             module: module_path!(),
             #[cfg(feature = "dynamic")]
             forms: ::pullback_macros::operation_forms! { method $name($($arg: $ty),*) -> $ret
@@ -357,16 +359,25 @@ macro_rules! ops {
             name: stringify!($name),
             doc: concat!($($doc, "\n"),*),
             signature: stringify!($($arg: $ty),*),
-            samples: $samples,
-            errors: $crate::ops::table::ops!(@or $($errors)?),
-            kinks: $crate::ops::table::ops!(@or $($kinks)?),
+            samples: $crate::ops::table::for_tests!($samples),
+            errors: $crate::ops::table::for_tests!($($errors)?),
+            kinks: $crate::ops::table::for_tests!($($kinks)?),
             module: module_path!(),
             #[cfg(feature = "dynamic")]
             forms: ::pullback_macros::operation_forms! { free $name($($arg: $ty),*) -> $ret
                 [$($($path)::+ ($($form)*) $(-> ($($result),*))?),*] },
         },] $($rest)*)
     };
-    (@or) => { Vec::new };
-    (@or $given:path) => { $given };
 }
 pub(crate) use ops;
+
+/// A function that makes a list for tests, if there is one. Builds without debug assertions need not compile what it calls.
+macro_rules! for_tests {
+    () => {
+        Vec::new
+    };
+    ($list:expr) => {
+        if cfg!(debug_assertions) { $list } else { Vec::new }
+    };
+}
+pub(crate) use for_tests;

@@ -16,33 +16,41 @@ fn runs(
     positions: Range<usize>,
     mut f: impl FnMut(usize, usize, Range<usize>, Range<usize>, usize),
 ) {
-    let [_, height, width] = g.input;
-    let row = g.output[2];
-    let volume = g.volume();
+    let ([depth, height, width], [_, rows, row]) = (g.input, g.output);
+    let (volume, padding, stride) = (g.volume(), g.padding, g.stride);
+    let (first, x) = (positions.start / row, positions.start % row);
+    let start = [first / rows, first % rows, x];
     let mut line = 0;
     for channel in 0..channels {
         for kz in 0..g.kernel[0] {
             for ky in 0..g.kernel[1] {
+                let above = [kz * g.dilation[0], ky * g.dilation[1]];
                 for kx in 0..g.kernel[2] {
                     let inside = g.inside(2, kx);
                     let shift = kx * g.dilation[2];
                     let mut at = positions.start;
+                    // Counted instead of divided: runs are short.
+                    let [mut oz, mut oy, mut x] = start;
                     while at < positions.end {
-                        let (rest, x) = (at / row, at % row);
-                        let (oz, oy) = (rest / g.output[1], rest % g.output[1]);
                         let end = row.min(x + (positions.end - at));
-                        let own = match (g.meets(0, oz, kz), g.meets(1, oy, ky)) {
-                            (Some(z), Some(y)) => {
-                                let own = inside.start.clamp(x, end)..inside.end.clamp(x, end);
-                                let start = channel * volume + (z * height + y) * width;
-                                let first = (own.start * g.stride[2] + shift).saturating_sub(g.padding[2]);
-                                (own, start + first)
-                            }
-                            _ => (x..x, 0),
+                        // Outside of the image on the one side is far outside on the other.
+                        let z = (oz * stride[0] + above[0]).wrapping_sub(padding[0]);
+                        let y = (oy * stride[1] + above[1]).wrapping_sub(padding[1]);
+                        let (own, start) = if z < depth && y < height {
+                            let own = inside.start.clamp(x, end)..inside.end.clamp(x, end);
+                            let start = channel * volume + (z * height + y) * width;
+                            let first = (own.start * stride[2] + shift).saturating_sub(padding[2]);
+                            (own, start + first)
+                        } else {
+                            (x..x, 0)
                         };
                         let offset = at - positions.start;
-                        f(line, offset, x..end, own.0, own.1);
+                        f(line, offset, x..end, own, start);
                         at += end - x;
+                        (oy, x) = (oy + 1, 0);
+                        if oy == rows {
+                            (oz, oy) = (oz + 1, 0);
+                        }
                     }
                     line += 1;
                 }

@@ -57,11 +57,6 @@ impl Geometry {
         start..up(self.input[d] as isize - shift).clamp(start, self.output[d])
     }
 
-    /// The element of the image that position `o` along dimension `d` meets with tap `k`.
-    fn meets(&self, d: usize, o: usize, k: usize) -> Option<usize> {
-        (o * self.stride[d] + k * self.dilation[d]).checked_sub(self.padding[d]).filter(|&i| i < self.input[d])
-    }
-
     /// True if the columns of an image are the image.
     fn is_plain(&self) -> bool {
         self.kernel == [1; 3] && self.stride == [1; 3] && self.padding == [0; 3]

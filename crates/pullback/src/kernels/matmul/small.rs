@@ -6,7 +6,7 @@
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-use fearless_simd::{Level, Simd, SimdBase, SimdFloat, dispatch};
+use fearless_simd::{Level, Simd, SimdBase, SimdFloat};
 
 use super::{Batch, Product, Real};
 
@@ -20,7 +20,29 @@ const PANEL: usize = 32;
 /// # Safety
 /// The operands must be valid for reading and the results for writing, with the steps of the batch.
 pub(super) unsafe fn products<T: Real>(batch: Batch<'_, T>, range: Range<usize>) {
-    dispatch!(Level::new(), simd => {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let level = Level::new();
+        // SAFETY: the caller vouches for the operands.
+        unsafe {
+            if let Some(simd) = level.as_avx512() {
+                simd.vectorize(
+                    #[inline(always)]
+                    || each::<_, T>(simd, batch, range),
+                )
+            } else if let Some(simd) = level.as_avx2() {
+                simd.vectorize(
+                    #[inline(always)]
+                    || each::<_, T>(simd, batch, range),
+                )
+            } else {
+                // Short vectors without a fused multiplication gain nothing here, and take as long to build.
+                batch.each(range, |a, b, c| super::large(batch.product, a, b, c))
+            }
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    fearless_simd::dispatch!(Level::new(), simd => {
         // SAFETY: the caller vouches for the operands.
         unsafe { each::<_, T>(simd, batch, range.clone()) }
     });
@@ -29,11 +51,6 @@ pub(super) unsafe fn products<T: Real>(batch: Batch<'_, T>, range: Range<usize>)
 #[inline(always)]
 unsafe fn each<S: Simd, T: Real>(simd: S, batch: Batch<'_, T>, range: Range<usize>) {
     let p = batch.product;
-    // Short vectors without a fused multiplication gain nothing here.
-    if size_of::<T::Native<S>>() < 32 && cfg!(target_arch = "x86_64") {
-        // SAFETY: the caller vouches for the operands.
-        return batch.each(range, |a, b, c| unsafe { super::large(p, a, b, c) });
-    }
     let mut packed = [MaybeUninit::<T>::uninit(); DEPTH * PANEL];
     // What lies beside a narrow panel is multiplied but not kept: it only has to be initialised.
     packed[..DEPTH.min(p.k) * PANEL].fill(MaybeUninit::new(T::ZERO));

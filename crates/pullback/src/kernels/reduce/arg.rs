@@ -2,22 +2,30 @@
 
 use super::run::strided_run;
 use super::{Bounds, Max, Min, Monoid, is_nan};
-use crate::Result;
 use crate::array::Array;
 use crate::dtype::{Element, dispatch};
+use crate::kernels::cast::cast;
 use crate::kernels::simd::vectorize_floats;
 use crate::kernels::strided::{In, Loop, Nest, Out, output};
 use crate::kernels::threads::split;
 use crate::shape::{contiguous_strides, without_dim};
+use crate::{DType, Result};
 
 /// The position of the largest element along `dim`, which vanishes: the first of equals; a NaN counts as largest.
 pub(crate) fn argmax(x: &Array, dim: usize) -> Result<Array> {
-    dispatch!(x.dtype(), "argmax", all, T => Ok(arg_reduce::<T, Max>(x, dim)))
+    let x = &as_numbers(x);
+    dispatch!(x.dtype(), "argmax", number, T => Ok(arg_reduce::<T, Max>(x, dim)))
 }
 
 /// The position of the smallest element along `dim`, which vanishes: the first of equals; a NaN counts as smallest.
 pub(crate) fn argmin(x: &Array, dim: usize) -> Result<Array> {
-    dispatch!(x.dtype(), "argmin", all, T => Ok(arg_reduce::<T, Min>(x, dim)))
+    let x = &as_numbers(x);
+    dispatch!(x.dtype(), "argmin", number, T => Ok(arg_reduce::<T, Min>(x, dim)))
+}
+
+/// The array, or numbers for bools, for which no loops need be compiled then.
+fn as_numbers(x: &Array) -> Array {
+    if x.dtype() == DType::Bool { cast(x, DType::U8) } else { x.clone() }
 }
 
 /// Which of two elements is the one that is looked for; false for NaN.

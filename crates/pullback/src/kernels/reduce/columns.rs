@@ -4,9 +4,10 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
+use super::run::{Neighbours, Source, first_lanes, join_lanes};
 use super::{Monoid, Plan};
 use crate::dtype::Element;
-use crate::kernels::simd::vectorize_floats;
+use crate::kernels::simd::vectorize_narrow;
 use crate::kernels::strided::{Loop, Nest, Out};
 use crate::kernels::threads::split;
 
@@ -14,17 +15,21 @@ use crate::kernels::threads::split;
 const WIDTH: usize = 1024;
 /// Rows that are accumulated before a pairwise step.
 const ROWS: usize = 64;
+/// Columns of narrow rows that are accumulated in registers.
+const STRIP: usize = 64;
 
 /// Whether a row of `width` neighbours is long enough, or can be made so, to accumulate rows instead of columns.
 pub(super) fn worth_columns(reduced: &Nest<1>, width: usize) -> bool {
     width >= 8 || fold_of(reduced, width) > 1
 }
 
-/// How many rows of `width` that follow each other without a gap are treated as one wide row.
+/// How many rows of `width` that follow each other without a gap are treated as one wide row: as many as make it a number of
+/// strips, or of about [`WIDTH`].
 fn fold_of(reduced: &Nest<1>, width: usize) -> usize {
     match reduced.loops.last() {
         Some(l) if l.steps[0] == width as isize && width <= WIDTH / 8 && l.size >= 16 => {
-            (WIDTH / width).min(l.size / 8)
+            let wide = if STRIP.is_multiple_of(width) || width == 2 * STRIP { STRIP.max(width) } else { WIDTH };
+            (wide / width).min(l.size / 8)
         }
         _ => 1,
     }
@@ -47,7 +52,7 @@ pub(super) fn columns<T: Element, M: Monoid<T>>(plan: &Plan<T>, vector: usize, o
             let (group, chunk) = (unit / chunks, unit % chunks);
             let (start, w) = (chunk * WIDTH, WIDTH.min(width - chunk * WIDTH));
             outer.walk(group..group + 1, |_, [at, o]| {
-                vectorize_floats::<T, _>(
+                vectorize_narrow::<T, _>(
                     #[inline(always)]
                     || {
                         let from = x.at(base + at + start as isize);
@@ -200,11 +205,30 @@ unsafe fn few_rows<T: Element, M: Monoid<T>>(
 ) {
     let rows = passes.len();
     let mut offsets = [0isize; ROWS];
-    nest.walk(
-        passes.clone(),
-        #[inline(always)]
-        |i, [at]| offsets[i - passes.start] = at,
-    );
+    if let [l] = nest.loops[..] {
+        for (i, o) in offsets[..rows].iter_mut().enumerate() {
+            *o = (passes.start + i) as isize * l.steps[0];
+        }
+    } else {
+        nest.walk(
+            passes.clone(),
+            #[inline(always)]
+            |i, [at]| offsets[i - passes.start] = at,
+        );
+    }
+    if const { T::DTYPE.is_float() } && w <= 4 * STRIP && w.is_multiple_of(STRIP) {
+        for j in (0..w).step_by(STRIP) {
+            // SAFETY: by the contract.
+            unsafe {
+                let mut lanes = first_lanes::<T, M, STRIP>(Neighbours(x.wrapping_offset(offsets[0])).get(j));
+                for &offset in &offsets[1..rows] {
+                    join_lanes::<T, M, STRIP>(&mut lanes, Neighbours(x.wrapping_offset(offset)).get(j));
+                }
+                out.add(j).cast::<[M::Acc; STRIP]>().write_unaligned(lanes);
+            }
+        }
+        return;
+    }
     // SAFETY: by the contract; the first row is written before it is joined to.
     unsafe {
         let row = x.wrapping_offset(offsets[0]);
@@ -220,9 +244,12 @@ unsafe fn few_rows<T: Element, M: Monoid<T>>(
                 x.wrapping_offset(offsets[r + 3]),
             );
             for j in 0..w {
-                let low = M::join(M::lift(*p.add(j)), M::lift(*q.add(j)));
-                let high = M::join(M::lift(*s.add(j)), M::lift(*t.add(j)));
-                *out.add(j) = M::join(*out.add(j), M::join(low, high));
+                let (p, q, s, t) = (M::lift(*p.add(j)), M::lift(*q.add(j)), M::lift(*s.add(j)), M::lift(*t.add(j)));
+                let old = *out.add(j);
+                let joined = M::join_simply(old, M::join_simply(M::join_simply(p, q), M::join_simply(s, t)));
+                // One test for all takes fewer instructions than one in each join.
+                let last = M::is_last(p) | M::is_last(q) | M::is_last(s) | M::is_last(t) | M::is_last(old);
+                *out.add(j) = if last { M::LAST } else { joined };
             }
             r += 4;
         }

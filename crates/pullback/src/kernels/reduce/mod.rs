@@ -13,16 +13,17 @@ use smallvec::SmallVec;
 pub(crate) use arg::{argmax, argmin};
 pub(super) use columns::line;
 use columns::{columns, worth_columns};
-pub(crate) use monoid::{All, Any, Bounds, Max, Min, Monoid, Number, Prod, Sum, Widen, is_nan};
+pub(crate) use monoid::{All, Any, Bounds, Max, Min, Monoid, Number, Prod, Squares, Sum, Widen, is_nan};
 pub(super) use run::{Neighbours, Source, run};
-use run::{Tower, nest_of_runs};
+use run::{Tower, strided_run};
 
-use super::simd::vectorize_floats;
-use super::strided::{In, Loop, Nest, Out, output};
+use super::cast::cast;
+use super::simd::vectorize_narrow;
+use super::strided::{In, Loop, Nest, Out, Turn, output};
 use super::threads::split;
 use crate::Result;
 use crate::array::Array;
-use crate::dtype::{Element, dispatch};
+use crate::dtype::{DType, Element, dispatch};
 use crate::shape::{Shape, contiguous_strides};
 
 /// Elements from which a reduction to few results is cut into pieces.
@@ -33,29 +34,43 @@ pub(crate) fn sum(x: &Array, dims: &[usize]) -> Result<Array> {
     dispatch!(x.dtype(), "sum", all, T => Ok(reduce::<T, Sum>(x, dims)))
 }
 
+/// The sum of the squares of floats over `dims` (ascending), which vanish.
+pub(crate) fn sum_of_squares(x: &Array, dims: &[usize]) -> Result<Array> {
+    dispatch!(x.dtype(), "sum", float, T => Ok(reduce::<T, Squares>(x, dims)))
+}
+
 /// The product over `dims` (ascending), which vanish; bools and integers are multiplied as `i64`.
 pub(crate) fn prod(x: &Array, dims: &[usize]) -> Result<Array> {
-    dispatch!(x.dtype(), "prod", all, T => Ok(reduce::<T, Prod>(x, dims)))
+    let x = if x.dtype().is_float() { x } else { &cast(x, DType::I64) };
+    dispatch!(x.dtype(), "prod", [I64, F32, F64], T => Ok(reduce::<T, Prod>(x, dims)))
 }
 
 /// The largest element over `dims` (ascending); NaN if there is one.
 pub(crate) fn max(x: &Array, dims: &[usize]) -> Result<Array> {
-    dispatch!(x.dtype(), "max", all, T => Ok(reduce::<T, Max>(x, dims)))
+    if x.dtype() == DType::Bool {
+        return any(x, dims);
+    }
+    dispatch!(x.dtype(), "max", number, T => Ok(reduce::<T, Max>(x, dims)))
 }
 
 /// The smallest element over `dims` (ascending); NaN if there is one.
 pub(crate) fn min(x: &Array, dims: &[usize]) -> Result<Array> {
-    dispatch!(x.dtype(), "min", all, T => Ok(reduce::<T, Min>(x, dims)))
+    if x.dtype() == DType::Bool {
+        return all(x, dims);
+    }
+    dispatch!(x.dtype(), "min", number, T => Ok(reduce::<T, Min>(x, dims)))
 }
 
 /// Whether any element over `dims` (ascending) is non-zero; NaN counts as non-zero.
 pub(crate) fn any(x: &Array, dims: &[usize]) -> Result<Array> {
-    dispatch!(x.dtype(), "any", all, T => Ok(reduce::<T, Any>(x, dims)))
+    // Elements of other dtypes become bools first, which is a loop that exists.
+    Ok(reduce::<bool, Any>(&cast(x, DType::Bool), dims))
 }
 
 /// Whether all elements over `dims` (ascending) are non-zero; NaN counts as non-zero.
 pub(crate) fn all(x: &Array, dims: &[usize]) -> Result<Array> {
-    dispatch!(x.dtype(), "all", all, T => Ok(reduce::<T, All>(x, dims)))
+    // Elements of other dtypes become bools first, which is a loop that exists.
+    Ok(reduce::<bool, All>(&cast(x, DType::Bool), dims))
 }
 
 /// The loops of a reduction.
@@ -101,7 +116,7 @@ pub(crate) fn reduce<T: Element, M: Monoid<T>>(x: &Array, dims: &[usize]) -> Arr
         && x.numel() < 2 * PIECE
         && let Some(all) = x.as_slice::<T>()
     {
-        let total = vectorize_floats::<T, _>(
+        let total = vectorize_narrow::<T, _>(
             #[inline(always)]
             // SAFETY: the run is the slice.
             || unsafe { run::<T, M>(Neighbours(all.as_ptr()), all.len()) },
@@ -172,16 +187,33 @@ fn rows<T: Element, M: Monoid<T>>(plan: &Plan<T>, out: Out<M::Acc>) {
             let (mut outer, base) = plan.piece(piece);
             let inner = outer.pop();
             let part = start - piece * results..end - piece * results;
-            vectorize_floats::<T, _>(
+            let (passes, outer) = (outer.len(), &outer.loops[..]);
+            let out = out.plus(piece * results);
+            vectorize_narrow::<T, _>(
                 #[inline(always)]
                 || {
+                    // Copies, which the compiler need not read again after every write. Short runs take no longer than making
+                    // the last two.
+                    let (x, out, passes, inner, outer) = (x.plus(base), out, passes, inner, outer);
+                    let (mut turn, mut tower) = (Turn::new(outer), Tower::new());
                     kept.walk(
                         part.clone(),
                         #[inline(always)]
                         |i, [at, _]| {
-                            // SAFETY: the offsets are those of elements of `x`; result `i` of this piece is ours.
-                            unsafe {
-                                *out.at(piece * results + i) = nest_of_runs::<T, M>(x.at(base + at), &outer, inner)
+                            for pass in 1..=passes {
+                                // SAFETY: the offsets are those of elements of `x`; result `i` of this piece is ours.
+                                unsafe {
+                                    let joined = strided_run::<T, M>(x.at(at + turn.at[0]), inner);
+                                    if passes == 1 {
+                                        *out.at(i) = joined;
+                                        break;
+                                    }
+                                    tower.push(joined, M::join);
+                                    turn.next(outer);
+                                    if pass == passes {
+                                        *out.at(i) = tower.finish(M::EMPTY, M::join);
+                                    }
+                                }
                             }
                         },
                     )

@@ -18,6 +18,8 @@ pub(crate) trait Widen: Element {
 pub(crate) trait Bounds: Element + PartialOrd {
     const LOWEST: Self;
     const HIGHEST: Self;
+    /// NaN, for types that have it.
+    const UNORDERED: Self = Self::ZERO;
 }
 
 macro_rules! integers {
@@ -47,6 +49,7 @@ macro_rules! floats {
         impl Bounds for $t {
             const LOWEST: $t = <$t>::NEG_INFINITY;
             const HIGHEST: $t = <$t>::INFINITY;
+            const UNORDERED: $t = <$t>::NAN;
         }
     )* };
 }
@@ -75,9 +78,26 @@ pub(crate) trait Monoid<T>: 'static {
     const EMPTY: Self::Acc;
     fn lift(x: T) -> Self::Acc;
     fn join(a: Self::Acc, b: Self::Acc) -> Self::Acc;
+
+    /// What [`is_last`](Monoid::is_last) holds for, if for anything.
+    const LAST: Self::Acc = Self::EMPTY;
+
+    /// Whether the join of this with anything is this.
+    #[inline(always)]
+    fn is_last(_: Self::Acc) -> bool {
+        false
+    }
+
+    /// [`join`](Monoid::join) of two neither of which is the last.
+    #[inline(always)]
+    fn join_simply(a: Self::Acc, b: Self::Acc) -> Self::Acc {
+        Self::join(a, b)
+    }
 }
 
 pub(crate) struct Sum;
+/// The sum of squares.
+pub(crate) struct Squares;
 pub(crate) struct Prod;
 pub(crate) struct Max;
 pub(crate) struct Min;
@@ -90,6 +110,19 @@ impl<T: Widen> Monoid<T> for Sum {
     #[inline(always)]
     fn lift(x: T) -> T::Wide {
         x.widen()
+    }
+    #[inline(always)]
+    fn join(a: T::Wide, b: T::Wide) -> T::Wide {
+        a.plus(b)
+    }
+}
+
+impl<T: Widen> Monoid<T> for Squares {
+    type Acc = T::Wide;
+    const EMPTY: T::Wide = T::Wide::ZERO;
+    #[inline(always)]
+    fn lift(x: T) -> T::Wide {
+        x.widen().times(x.widen())
     }
     #[inline(always)]
     fn join(a: T::Wide, b: T::Wide) -> T::Wide {
@@ -120,6 +153,7 @@ pub(crate) fn is_nan<T: PartialEq>(x: T) -> bool {
 impl<T: Bounds> Monoid<T> for Max {
     type Acc = T;
     const EMPTY: T = T::LOWEST;
+    const LAST: T = T::UNORDERED;
     #[inline(always)]
     fn lift(x: T) -> T {
         x
@@ -129,11 +163,20 @@ impl<T: Bounds> Monoid<T> for Max {
     fn join(a: T, b: T) -> T {
         if a > b || is_nan(a) { a } else { b }
     }
+    #[inline(always)]
+    fn is_last(a: T) -> bool {
+        is_nan(a)
+    }
+    #[inline(always)]
+    fn join_simply(a: T, b: T) -> T {
+        if a > b { a } else { b }
+    }
 }
 
 impl<T: Bounds> Monoid<T> for Min {
     type Acc = T;
     const EMPTY: T = T::HIGHEST;
+    const LAST: T = T::UNORDERED;
     #[inline(always)]
     fn lift(x: T) -> T {
         x
@@ -141,6 +184,14 @@ impl<T: Bounds> Monoid<T> for Min {
     #[inline(always)]
     fn join(a: T, b: T) -> T {
         if a < b || is_nan(a) { a } else { b }
+    }
+    #[inline(always)]
+    fn is_last(a: T) -> bool {
+        is_nan(a)
+    }
+    #[inline(always)]
+    fn join_simply(a: T, b: T) -> T {
+        if a < b { a } else { b }
     }
 }
 

@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::Monoid;
 use crate::dtype::Element;
-use crate::kernels::strided::{Loop, Nest};
+use crate::kernels::strided::Loop;
 
 /// Lanes in which a run is accumulated: enough independent chains to hide the latency of an addition.
 const LANES: usize = 64;
@@ -36,8 +36,9 @@ impl<A: Copy> Tower<A> {
         self.count += 1;
     }
 
+    /// The join of all, after which the tower is empty.
     #[inline(always)]
-    pub(super) fn finish(self, empty: A, join: impl Fn(A, A) -> A) -> A {
+    pub(super) fn finish(&mut self, empty: A, join: impl Fn(A, A) -> A) -> A {
         let mut total = None;
         for (k, &level) in self.levels.iter().enumerate() {
             if self.count >> k & 1 == 1 {
@@ -47,6 +48,7 @@ impl<A: Copy> Tower<A> {
                 });
             }
         }
+        (self.count, _) = (0, self.levels.clear());
         total.unwrap_or(empty)
     }
 }
@@ -113,9 +115,7 @@ unsafe fn block<T: Copy, M: Monoid<T>, S: Source<T>>(source: S, start: usize, en
                 join_lanes::<T, M, LANES>(&mut lanes, source.get(i));
                 i += LANES;
             }
-            fold::<T, M, 32>(&mut lanes);
-            fold::<T, M, 16>(&mut lanes);
-            acc = fold_8::<T, M>(&mut lanes);
+            acc = join_all::<T, M, LANES>(lanes);
         }
         if end - i >= 8 {
             let mut lanes = first_lanes::<T, M, 8>(source.get(i));
@@ -124,7 +124,7 @@ unsafe fn block<T: Copy, M: Monoid<T>, S: Source<T>>(source: S, start: usize, en
                 join_lanes::<T, M, 8>(&mut lanes, source.get(i));
                 i += 8;
             }
-            acc = M::join(acc, fold_8::<T, M>(&mut lanes));
+            acc = M::join(acc, join_all::<T, M, 8>(lanes));
         }
         while i < end {
             let [x] = source.get(i);
@@ -137,7 +137,7 @@ unsafe fn block<T: Copy, M: Monoid<T>, S: Source<T>>(source: S, start: usize, en
 
 /// The lanes to begin with. Joining them to nothing would be half of the work of a short run.
 #[inline(always)]
-fn first_lanes<T: Copy, M: Monoid<T>, const N: usize>(values: [T; N]) -> [M::Acc; N] {
+pub(super) fn first_lanes<T: Copy, M: Monoid<T>, const N: usize>(values: [T; N]) -> [M::Acc; N] {
     let mut lanes = [M::EMPTY; N];
     for l in 0..N {
         lanes[l] = M::lift(values[l]);
@@ -146,30 +146,40 @@ fn first_lanes<T: Copy, M: Monoid<T>, const N: usize>(values: [T; N]) -> [M::Acc
 }
 
 #[inline(always)]
-fn join_lanes<T: Copy, M: Monoid<T>, const N: usize>(lanes: &mut [M::Acc; N], values: [T; N]) {
+pub(super) fn join_lanes<T: Copy, M: Monoid<T>, const N: usize>(lanes: &mut [M::Acc; N], values: [T; N]) {
     for l in 0..N {
         lanes[l] = M::join(lanes[l], M::lift(values[l]));
     }
+}
+
+/// Joins all lanes.
+#[inline(always)]
+fn join_all<T, M: Monoid<T>, const N: usize>(mut lanes: [M::Acc; N]) -> M::Acc {
+    // The test is made once, because the compiler finds no vectors in halves that are joined with it.
+    let mut any = 0;
+    for l in 0..N {
+        any |= u32::from(M::is_last(lanes[l]));
+    }
+    if any != 0 {
+        return M::LAST;
+    }
+    if N > 8 {
+        fold::<T, M, 32>(&mut lanes);
+        fold::<T, M, 16>(&mut lanes);
+        fold::<T, M, 8>(&mut lanes);
+    }
+    fold::<T, M, 4>(&mut lanes);
+    fold::<T, M, 2>(&mut lanes);
+    fold::<T, M, 1>(&mut lanes);
+    lanes[0]
 }
 
 /// Joins the second `HALF` of lanes to the first.
 #[inline(always)]
 fn fold<T, M: Monoid<T>, const HALF: usize>(lanes: &mut [M::Acc]) {
     for l in 0..HALF {
-        lanes[l] = M::join(lanes[l], lanes[l + HALF]);
+        lanes[l] = M::join_simply(lanes[l], lanes[l + HALF]);
     }
-}
-
-/// Joins 16 lanes, or 8 of them.
-#[inline(always)]
-fn fold_8<T, M: Monoid<T>>(lanes: &mut [M::Acc]) -> M::Acc {
-    if lanes.len() > 8 {
-        fold::<T, M, 8>(lanes);
-    }
-    fold::<T, M, 4>(lanes);
-    fold::<T, M, 2>(lanes);
-    fold::<T, M, 1>(lanes);
-    lanes[0]
 }
 
 /// Joins the `n` elements of a run.
@@ -204,24 +214,4 @@ pub(super) unsafe fn strided_run<T: Element, M: Monoid<T>>(x: *const T, inner: L
             [step] => run::<T, M>(Steps(x, step), inner.size),
         }
     }
-}
-
-/// Joins the runs of `inner` that start at the offsets of `outer`.
-///
-/// # Safety
-/// Every address on the way must be valid.
-#[inline(always)]
-pub(super) unsafe fn nest_of_runs<T: Element, M: Monoid<T>>(x: *const T, outer: &Nest<1>, inner: Loop<1>) -> M::Acc {
-    let passes = outer.len();
-    let (mut only, mut tower) = (M::EMPTY, Tower::new());
-    outer.walk(
-        0..passes,
-        #[inline(always)]
-        |_, [o]| {
-            // SAFETY: by the contract.
-            let joined = unsafe { strided_run::<T, M>(x.wrapping_offset(o), inner) };
-            if passes == 1 { only = joined } else { tower.push(joined, M::join) }
-        },
-    );
-    if passes == 1 { only } else { tower.finish(M::EMPTY, M::join) }
 }

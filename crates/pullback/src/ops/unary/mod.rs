@@ -193,9 +193,9 @@ macro_rules! smooth {
             doc: concat!($($doc, "\n",)* $crate::ops::unary::unary_doc!(
                 $crate::ops::unary::smooth!(@dtypes $($complex)?), $derivative, $example)),
             signature: "",
-            samples: || $crate::ops::unary::samples::<$op>($crate::Tensor::$name),
+            samples: $crate::ops::table::for_tests!(|| $crate::ops::unary::samples::<$op>($crate::Tensor::$name)),
             errors: Vec::new,
-            kinks: || $crate::ops::unary::kinks::<$op>($crate::Tensor::$name),
+            kinks: $crate::ops::table::for_tests!(|| $crate::ops::unary::kinks::<$op>($crate::Tensor::$name)),
             module: module_path!(),
             #[cfg(feature = "dynamic")]
             forms: ::pullback_macros::operation_forms! { method $name() -> $crate::Result<$crate::Tensor>
@@ -227,9 +227,9 @@ macro_rules! by_dtype {
             name: stringify!($name),
             doc: concat!($($doc, "\n",)* $crate::ops::unary::unary_doc!($dtypes, $derivative, $example)),
             signature: "",
-            samples: || $crate::ops::unary::samples_with_integers::<$op>($crate::Tensor::$name),
+            samples: $crate::ops::table::for_tests!(|| $crate::ops::unary::samples_with_integers::<$op>($crate::Tensor::$name)),
             errors: Vec::new,
-            kinks: || $crate::ops::unary::kinks::<$op>($crate::Tensor::$name),
+            kinks: $crate::ops::table::for_tests!(|| $crate::ops::unary::kinks::<$op>($crate::Tensor::$name)),
             module: module_path!(),
             #[cfg(feature = "dynamic")]
             forms: ::pullback_macros::operation_forms! { method $name() -> $crate::Result<$crate::Tensor>
