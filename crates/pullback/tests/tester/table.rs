@@ -18,8 +18,17 @@ fn good_samples() -> Vec<Sample> {
     vec![square("matrix", sample_tensor(&[2, 3], -1.0, 1.0, 1)), square("0-d", Tensor::from(0.5))]
 }
 
-const RIGHT: OpInfo =
-    OpInfo { name: "square", doc: DOC, signature: "", samples: good_samples, errors: Vec::new, kinks: Vec::new };
+const RIGHT: OpInfo = OpInfo {
+    name: "square",
+    doc: DOC,
+    signature: "",
+    samples: good_samples,
+    errors: Vec::new,
+    kinks: Vec::new,
+    module: "tester",
+    #[cfg(feature = "dynamic")]
+    forms: &[],
+};
 
 /// The names of the checks that a row fails.
 fn failed(op: &OpInfo) -> Vec<&'static str> {
