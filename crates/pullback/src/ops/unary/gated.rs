@@ -272,7 +272,8 @@ fn hardswish(x: &Tensor) -> Result<Tensor> {
     // By cases, so that each end has the slope outside, the smaller one.
     let inner = x.mul(x.add(3.0)?)?.mul(1.0 / 6.0)?;
     let upper = x.lt(3.0)?.where_(&inner, &x)?;
-    x.gt(-3.0)?.where_(upper, 0.0)
+    // Not "above", which would make a NaN 0.
+    x.le(-3.0)?.where_(0.0, upper)
 }
 
 const SELU_SCALE: f64 = 1.050_700_987_355_480_5;
