@@ -40,15 +40,18 @@ impl PyKey {
 
     /// The key number `number` of those that derive from this one.
     #[pyo3(signature = (number))]
-    fn fold_in(&self, number: u64) -> PyKey {
-        PyKey(self.0.fold_in(number))
+    fn fold_in(&self, number: &Bound<'_, PyAny>) -> PyResult<PyKey> {
+        let number = number.extract::<u64>().map_err(|_| {
+            PyValueError::new_err(format!("fold_in: expected a number of at least 0 that fits 64 bits, got {number}"))
+        })?;
+        Ok(PyKey(self.0.fold_in(number)))
     }
 
     /// So many keys that derive from this one: those of `fold_in` for the numbers from 0.
     #[pyo3(signature = (num=None), text_signature = "($self, num=2)")]
     fn split<'py>(&self, py: Python<'py>, num: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyList>> {
         let num = num.map_or(Ok(2), |num| count("split", "num", 0, num))? as u64;
-        let keys = (0..num).map(|k| Bound::new(py, self.fold_in(k))).collect::<PyResult<Vec<_>>>()?;
+        let keys = (0..num).map(|k| Bound::new(py, PyKey(self.0.fold_in(k)))).collect::<PyResult<Vec<_>>>()?;
         PyList::new(py, keys)
     }
 
