@@ -160,5 +160,7 @@ def test_wrong_seeds_and_counts_name_the_function():
         random.split(random.key(1), -1)
     with pytest.raises(ValueError, match="^fold_in: expected a number of at least 0 that fits 64 bits, got -1"):
         random.key(1).fold_in(-1)
+    with pytest.raises(TypeError, match="^fold_in: expected a number"):
+        random.key(1).fold_in("a")
     with pytest.raises(ValueError, match="^randperm: expected `n` to be"):
         pb.randperm(-1)

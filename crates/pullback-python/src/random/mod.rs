@@ -41,8 +41,13 @@ impl PyKey {
     /// The key number `number` of those that derive from this one.
     #[pyo3(signature = (number))]
     fn fold_in(&self, number: &Bound<'_, PyAny>) -> PyResult<PyKey> {
-        let number = number.extract::<u64>().map_err(|_| {
-            PyValueError::new_err(format!("fold_in: expected a number of at least 0 that fits 64 bits, got {number}"))
+        let number = number.extract::<u64>().map_err(|e| {
+            let text = format!("fold_in: expected a number of at least 0 that fits 64 bits, got {number}");
+            if e.is_instance_of::<PyTypeError>(number.py()) {
+                PyTypeError::new_err(text)
+            } else {
+                PyValueError::new_err(text)
+            }
         })?;
         Ok(PyKey(self.0.fold_in(number)))
     }
