@@ -114,6 +114,28 @@ pub fn check_memory(function: &str, shape: &[usize], dtype: DType) -> PyResult<(
     )))
 }
 
+/// An integer of at least `least` in an argument of a function, by `__index__`. A bool is none.
+pub fn count(function: &str, argument: &str, least: usize, obj: &Bound<'_, PyAny>) -> PyResult<usize> {
+    let py = obj.py();
+    let wanted = format!("{function}: expected `{argument}` to be an int of at least {least}, got");
+    if obj.cast::<PyBool>().is_ok() {
+        return Err(PyTypeError::new_err(format!("{wanted} the bool {obj}")));
+    }
+    match obj.extract::<isize>() {
+        Ok(n) => usize::try_from(n)
+            .ok()
+            .filter(|&n| n >= least)
+            .ok_or_else(|| PyValueError::new_err(format!("{wanted} {n}"))),
+        Err(e) if e.is_instance_of::<PyOverflowError>(py) => {
+            Err(PyValueError::new_err(format!("{wanted} one that does not fit 64 bits: {obj}")))
+        }
+        Err(e) if e.is_instance_of::<PyTypeError>(py) => {
+            Err(PyTypeError::new_err(format!("{wanted} {}", obj.get_type().name()?)))
+        }
+        Err(e) => Err(e),
+    }
+}
+
 /// A size, by `__index__`.
 fn size(obj: &Bound<'_, PyAny>) -> PyResult<usize> {
     let n: isize = obj.extract().map_err(|e: PyErr| match e.is_instance_of::<PyTypeError>(obj.py()) {

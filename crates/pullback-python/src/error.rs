@@ -21,15 +21,25 @@ create_exception!(pullback, InternalError, PyException, "A broken promise inside
 
 /// The exception for an error of the library. An exception that the user's code raised comes back as it was.
 pub fn to_py(error: pullback::Error) -> PyErr {
-    let places = error.context().collect::<Vec<_>>().join(" > ");
+    to_py_as(error, "", "")
+}
+
+/// As [`to_py`], from a transform that the library calls `theirs`, as the outermost place, and this package `ours`.
+pub fn to_py_as(error: pullback::Error, theirs: &str, ours: &str) -> PyErr {
+    let is_theirs = !ours.is_empty() && error.context().next() == Some(theirs);
+    let named = |text: String| match text.strip_prefix(theirs) {
+        Some(rest) if is_theirs => format!("{ours}{rest}"),
+        _ => text,
+    };
+    let places = named(error.context().collect::<Vec<_>>().join(" > "));
     if let Some(raised) = error.downcast_ref::<PyErr>() {
         return Python::attach(|py| {
             // One of ours, from a call further in, is told where that was.
-            let _ = lengthen(raised.value(py), &places, error.context().last().unwrap_or_default());
+            let _ = lengthen(raised.value(py), &places, &named(error.context().last().unwrap_or_default().to_owned()));
             raised.clone_ref(py)
         });
     }
-    let raised = new(&error);
+    let raised = new(&error, named(error.to_string()));
     Python::attach(|py| {
         let _ = raised.value(py).setattr(PLACES, places);
         let _ = raised.value(py).setattr(KIND, format!("{:?}", error.kind()));
@@ -66,8 +76,8 @@ fn lengthen(raised: &Bound<'_, PyBaseException>, outer: &str, last: &str) -> PyR
 }
 
 /// A new exception of the class that fits.
-fn new(error: &pullback::Error) -> PyErr {
-    let text = crate::wording::in_python(error.to_string());
+fn new(error: &pullback::Error, text: String) -> PyErr {
+    let text = crate::wording::in_python(text);
     match error.kind() {
         ErrorKind::Dtype => PyTypeError::new_err(text),
         ErrorKind::Index | ErrorKind::Dim => PyIndexError::new_err(text),

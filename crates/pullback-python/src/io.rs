@@ -1,13 +1,15 @@
 //! Files of tensors.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use pullback::Tensor;
 use pullback::io::{npy, npz, safetensors};
 use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::{PyBytes, PyDict, PyString};
 
 use crate::convert::wrap;
 use crate::error::OrRaise;
@@ -23,11 +25,19 @@ fn collect(obj: &Bound<'_, PyAny>, name: &str, all: &mut Tensors, depth: usize) 
     let inner = |part: &str| if name.is_empty() { part.to_owned() } else { format!("{name}.{part}") };
     if let Ok(dict) = obj.cast::<PyDict>() {
         for (key, value) in dict.iter() {
+            let place = if name.is_empty() { String::new() } else { format!(" in `{name}`") };
             let Ok(key) = key.cast::<PyString>() else {
-                let place = if name.is_empty() { String::new() } else { format!(" in `{name}`") };
                 return Err(PyTypeError::new_err(format!("save: expected names as keys, got {}{place}", key.repr()?)));
             };
-            collect(&value, &inner(&key.to_cow()?), all, depth + 1)?;
+            match key.to_cow() {
+                Ok(part) if !part.is_empty() => collect(&value, &inner(&part), all, depth + 1)?,
+                _ => {
+                    return Err(PyValueError::new_err(format!(
+                        "save: expected names as keys that are not empty and have no surrogates, got {}{place}",
+                        key.repr()?
+                    )));
+                }
+            }
         }
         return Ok(());
     }
@@ -78,10 +88,11 @@ fn dict_of(py: Python<'_>, all: Tensors) -> PyResult<Bound<'_, PyDict>> {
 #[pyo3(signature = (tensors, path, metadata=None))]
 fn save_safetensors(
     tensors: &Bound<'_, PyAny>,
-    path: PathBuf,
+    path: &Bound<'_, PyAny>,
     metadata: Option<BTreeMap<String, String>>,
 ) -> PyResult<()> {
     let (all, metadata) = (named(tensors)?, metadata.unwrap_or_default());
+    let path = path_of("save_safetensors", path)?;
     tensors.py().detach(|| safetensors::save_with_metadata(path, &all, &metadata)).or_raise()
 }
 
@@ -90,21 +101,24 @@ fn save_safetensors(
 /// Raises OSError if the file cannot be read or is damaged.
 #[pyfunction]
 #[pyo3(signature = (path))]
-fn load_safetensors<'py>(py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, PyDict>> {
+fn load_safetensors<'py>(py: Python<'py>, path: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyDict>> {
+    let path = path_of("load_safetensors", path)?;
     dict_of(py, py.detach(|| safetensors::load(path)).or_raise()?)
 }
 
 /// The text that is stored beside the tensors of a file in the format of safetensors.
 #[pyfunction]
 #[pyo3(signature = (path))]
-fn load_safetensors_metadata(py: Python<'_>, path: PathBuf) -> PyResult<BTreeMap<String, String>> {
+fn load_safetensors_metadata(py: Python<'_>, path: &Bound<'_, PyAny>) -> PyResult<BTreeMap<String, String>> {
+    let path = path_of("load_safetensors_metadata", path)?;
     Ok(py.detach(|| safetensors::load_with_metadata(path)).or_raise()?.1)
 }
 
 /// Writes a tensor to a file as `numpy.save` does.
 #[pyfunction]
 #[pyo3(signature = (tensor, path))]
-fn save_npy(tensor: &Bound<'_, PyTensor>, path: PathBuf) -> PyResult<()> {
+fn save_npy(tensor: &Bound<'_, PyTensor>, path: &Bound<'_, PyAny>) -> PyResult<()> {
+    let path = path_of("save_npy", path)?;
     let value = tensor.get().get().detach().or_raise()?;
     tensor.py().detach(|| npy::save(path, &value)).or_raise()
 }
@@ -114,14 +128,16 @@ fn save_npy(tensor: &Bound<'_, PyTensor>, path: PathBuf) -> PyResult<()> {
 /// Raises OSError if the file cannot be read or is damaged, TypeError for elements that no tensor can have.
 #[pyfunction]
 #[pyo3(signature = (path))]
-fn load_npy(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyTensor>> {
+fn load_npy<'py>(py: Python<'py>, path: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyTensor>> {
+    let path = path_of("load_npy", path)?;
     wrap(py, py.detach(|| npy::load(path)).or_raise()?)
 }
 
 /// Writes tensors to a file as `numpy.savez` does, or `numpy.savez_compressed`; names are as for `save_safetensors`.
 #[pyfunction]
 #[pyo3(signature = (tensors, path, *, compressed=false))]
-fn save_npz(tensors: &Bound<'_, PyAny>, path: PathBuf, compressed: bool) -> PyResult<()> {
+fn save_npz(tensors: &Bound<'_, PyAny>, path: &Bound<'_, PyAny>, compressed: bool) -> PyResult<()> {
+    let path = path_of("save_npz", path)?;
     let all = named(tensors)?;
     let save = || if compressed { npz::save_compressed(path, &all) } else { npz::save(path, &all) };
     tensors.py().detach(save).or_raise()
@@ -132,18 +148,38 @@ fn save_npz(tensors: &Bound<'_, PyAny>, path: PathBuf, compressed: bool) -> PyRe
 /// Raises OSError if the file cannot be read or is damaged, TypeError for elements that no tensor can have.
 #[pyfunction]
 #[pyo3(signature = (path))]
-fn load_npz<'py>(py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, PyDict>> {
+fn load_npz<'py>(py: Python<'py>, path: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyDict>> {
+    let path = path_of("load_npz", path)?;
     dict_of(py, py.detach(|| npz::load(path)).or_raise()?)
 }
 
+/// A file's name: text, bytes, or an object with `__fspath__`. Python's surrogates stand for the bytes that are no text.
+fn path_of(function: &str, path: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
+    let py = path.py();
+    let is_name = path.cast::<PyString>().is_ok()
+        || path.cast::<PyBytes>().is_ok()
+        || path.get_type().hasattr(intern!(py, "__fspath__"))?;
+    if !is_name {
+        let got = path.get_type().name()?;
+        return Err(PyTypeError::new_err(format!("{function}: expected a file name as str, bytes or path, got {got}")));
+    }
+    let name = py.import(intern!(py, "os"))?.call_method1(intern!(py, "fsdecode"), (path,))?;
+    // Others than those that stand for bytes have no place in a name.
+    name.call_method1(intern!(py, "encode"), ("utf-8", "surrogateescape")).map_err(|_| {
+        PyValueError::new_err(format!("{function}: expected a file name that the system can have, got {name:?}"))
+    })?;
+    Ok(name.extract::<OsString>()?.into())
+}
+
 /// The format that the end of a file's name says.
-fn format_of(path: &std::path::Path) -> PyResult<&'static str> {
+fn format_of(function: &str, path: &Bound<'_, PyAny>) -> PyResult<&'static str> {
+    let path = path_of(function, path)?;
     match path.extension().and_then(|e| e.to_str()) {
         Some("safetensors") => Ok("safetensors"),
         Some("npz") => Ok("npz"),
         Some("npy") => Ok("npy"),
         _ => Err(PyValueError::new_err(format!(
-            "expected a file name that ends in .safetensors, .npz or .npy, got {}",
+            "{function}: expected a file name that ends in .safetensors, .npz or .npy, got {}",
             path.display()
         ))),
     }
@@ -161,8 +197,8 @@ fn format_of(path: &std::path::Path) -> PyResult<&'static str> {
 /// ['layers.0', 'weight']
 #[pyfunction]
 #[pyo3(signature = (tensors, path))]
-fn save(tensors: &Bound<'_, PyAny>, path: PathBuf) -> PyResult<()> {
-    match format_of(&path)? {
+fn save(tensors: &Bound<'_, PyAny>, path: &Bound<'_, PyAny>) -> PyResult<()> {
+    match format_of("save", path)? {
         "safetensors" => save_safetensors(tensors, path, None),
         "npz" => save_npz(tensors, path, false),
         _ => match tensors.cast::<PyTensor>() {
@@ -177,8 +213,8 @@ fn save(tensors: &Bound<'_, PyAny>, path: PathBuf) -> PyResult<()> {
 /// The tensors of a file by name, or the tensor of an `.npy` file, in the format that the end of its name says.
 #[pyfunction]
 #[pyo3(signature = (path))]
-fn load<'py>(py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, PyAny>> {
-    match format_of(&path)? {
+fn load<'py>(py: Python<'py>, path: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    match format_of("load", path)? {
         "safetensors" => Ok(load_safetensors(py, path)?.into_any()),
         "npz" => Ok(load_npz(py, path)?.into_any()),
         _ => Ok(load_npy(py, path)?.into_any()),

@@ -1,7 +1,8 @@
 //! Threads and memory.
 
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+
+use crate::convert::count;
 
 /// How many threads kernels use.
 #[pyfunction]
@@ -12,14 +13,11 @@ fn num_threads() -> usize {
 
 /// Sets how many threads kernels use.
 ///
-/// Raises ValueError for 0.
+/// Raises ValueError for less than 1.
 #[pyfunction]
 #[pyo3(signature = (threads))]
-fn set_num_threads(threads: usize) -> PyResult<()> {
-    if threads == 0 {
-        return Err(PyValueError::new_err("set_num_threads: expected at least 1 thread, got 0"));
-    }
-    pullback::set_num_threads(threads);
+fn set_num_threads(threads: &Bound<'_, PyAny>) -> PyResult<()> {
+    pullback::set_num_threads(count("set_num_threads", "threads", 1, threads)?);
     Ok(())
 }
 

@@ -149,7 +149,7 @@ NAMED = {
     "tensors": "Any",
     "dtype": "_DTypeLike | None",
     "generator": "Generator | Key | None",
-    "path": "str | PathLike[str]",
+    "path": "str | bytes | PathLike[str] | PathLike[bytes]",
     "metadata": "dict[str, str] | None",
     "param": "float | None",
     "mode": "str",

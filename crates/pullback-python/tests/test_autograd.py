@@ -6,6 +6,7 @@ import math
 import sys
 import threading
 import traceback
+import weakref
 
 import numpy as np
 import pytest
@@ -1005,3 +1006,25 @@ def test_one_graph_is_walked_by_several_threads():
     for thread in threads:
         thread.join()
     assert found == [want] * 8
+
+
+def test_a_post_accumulate_hook_keeps_no_tensor_alive():
+    x = leaf([1.0, 2.0])
+    seen = []
+
+    def step(param):
+        seen.append((param.tolist(), param.grad.tolist()))
+        with pb.no_grad():
+            param -= param.grad
+
+    x.register_post_accumulate_grad_hook(step)
+    with pb.no_grad():
+        x += 1
+    y = (3 * x).sum()
+    gone = weakref.ref(x)
+    del x
+    assert gone() is None
+    y.backward()
+    y.backward()
+    # Without its object, the leaf still has the last value, and what hooks make of it.
+    assert seen == [([2.0, 3.0], [3.0, 3.0]), ([-1.0, 0.0], [6.0, 6.0])]

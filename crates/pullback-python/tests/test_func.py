@@ -684,3 +684,27 @@ def test_callables_of_all_kinds_are_transformed():
 
     for f in [Cube(), Cube().method, functools.partial(pow, exp=3), lambda x: x**3, grad(lambda x: x**4 * 0.25)]:
         assert abs(grad(f)(f64(2.0)).item() - 12) < 1e-12
+
+
+@pytest.mark.parametrize("transform", [grad, jacrev, jacfwd, hessian, laplacian])
+def test_an_argument_number_beyond_64_bits_is_none(transform):
+    with pytest.raises(IndexError, match=f"{transform.__name__}: there is no argument number {2**70}"):
+        transform(lambda x: x, argnums=2**70)
+
+
+@pytest.mark.parametrize("transform", [jacrev, jacfwd, hessian, laplacian, hessian_diagonal])
+def test_wrong_chunk_sizes_name_the_transform(transform):
+    name = transform.__name__
+    for size, error in [(2**70, ValueError), (True, TypeError), ("1", TypeError)]:
+        with pytest.raises(error, match=f"{name}: expected `chunk_size` to be an int of at least 1, got"):
+            transform(lambda x: x, chunk_size=size)
+
+
+def test_errors_name_the_transform_that_was_called():
+    for transform in (grad_and_value, value_and_grad):
+        with pytest.raises(RuntimeError, match=f"^{transform.__name__}: the function must return a scalar"):
+            transform(lambda x: x)(pb.ones(2))
+        with pytest.raises(RuntimeError, match=f"^grad > {transform.__name__}: the function must return a scalar"):
+            grad(lambda x: transform(lambda x: x)(x)[0])(pb.ones(2))
+        with pytest.raises(RuntimeError, match=f"^{transform.__name__} > grad: the function must return a scalar"):
+            transform(lambda x: grad(lambda x: x)(x).sum())(pb.ones(2))

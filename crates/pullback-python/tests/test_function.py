@@ -1480,3 +1480,51 @@ def test_the_checker_of_functions_finds_what_is_wrong(wrong, method):
     report = check_function(own, t([0.5, 1.5]), t([2.0, 3.0]))
     assert not report
     assert method in {report.rule(name) for name in report.failures}, report
+
+
+@pytest.mark.parametrize("combined", [True, False])
+def test_a_context_that_reaches_itself_is_collected(combined):
+    kept = []
+
+    def keep(ctx):
+        ctx.me = [ctx]
+        kept.append(ctx)
+
+    def setup_context(ctx, inputs, output):
+        keep(ctx)
+
+    def forward(ctx, x):
+        keep(ctx)
+        return 2 * x
+
+    def backward(ctx, g):
+        keep(ctx)
+        return 2 * g
+
+    methods = {"forward": forward} if combined else {"forward": lambda x: 2 * x, "setup_context": setup_context}
+    methods["backward"] = backward
+    double = type("Double", (Function,), {name: staticmethod(f) for name, f in methods.items()})
+    assert grad(double.apply)(pb.tensor(1.0)).item() == 2.0
+    gone = [weakref.ref(ctx) for ctx in kept]
+    assert len(gone) >= 2
+    kept.clear()
+    gc.collect()
+    assert [ctx() for ctx in gone] == [None] * len(gone)
+
+
+def test_a_context_with_attributes_that_live_elsewhere_keeps_them():
+    class Scale(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.me, ctx.by = [ctx], 3.0
+            return 3 * x
+
+        @staticmethod
+        def backward(ctx, g):
+            return ctx.by * g
+
+    x = pb.tensor(1.0, requires_grad=True)
+    y = Scale.apply(x)
+    gc.collect()
+    y.backward()
+    assert x.grad.item() == 3.0

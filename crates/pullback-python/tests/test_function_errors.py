@@ -589,3 +589,26 @@ def test_a_failed_call_changes_nothing_in_place():
 def test_an_unnamed_parameter_is_named_by_its_number():
     f = make(forward=lambda *xs: xs[0] * xs[1], backward=lambda ctx, g: (g, "w"))
     refuse(lambda: grad(total(f, X))(X), TypeError, "argument 1", "got str")
+
+
+@pytest.mark.parametrize("call", ["save_for_backward", "save_for_forward", "mark_dirty", "mark_non_differentiable"])
+def test_a_context_that_was_kept_saves_nothing_any_more(call):
+    kept = []
+
+    class Kept(Function):
+        @staticmethod
+        def forward(ctx, x):
+            kept.append(ctx)
+            return 2 * x
+
+        @staticmethod
+        def backward(ctx, g):
+            return 2 * g
+
+    x = pb.tensor(1.0)
+    grad(Kept.apply)(x)
+    for ctx in kept:
+        with pytest.raises(RuntimeError, match=f"`Kept`: `ctx.{call}` has no effect any more"):
+            getattr(ctx, call)(x)
+        with pytest.raises(RuntimeError, match="`ctx.set_materialize_grads` has no effect any more"):
+            ctx.set_materialize_grads(False)

@@ -178,3 +178,12 @@ def test_reading_with_an_index_is_differentiated():
     index = pb.tensor([0, 0, 2])
     assert grad(lambda x: (x[index] * pb.tensor([1.0, 10.0, 100.0])).sum())(pb.ones(3)).tolist() == [11.0, 0.0, 100.0]
     assert grad(lambda x: x[::-2][0])(pb.ones(4)).tolist() == [0.0, 0.0, 0.0, 1.0]
+
+
+@pytest.mark.parametrize("mask", [True, np.bool_(True), pb.tensor(True), np.array(False)])
+def test_masks_without_dims_are_no_index(mask):
+    for x in (pb.ones(3), pb.tensor(1.0)):
+        with pytest.raises(IndexError, match="indexing: expected an integer, .*bool.*write `None` for a new dim"):
+            x[mask]
+        with pytest.raises(IndexError, match="indexing: expected an integer"):
+            x[mask] = 2.0

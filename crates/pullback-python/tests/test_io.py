@@ -58,3 +58,24 @@ def test_what_cannot_be_saved_or_read_is_refused(tmp_path):
 def test_values_inside_vmap_are_not_saved(tmp_path):
     with pytest.raises(RuntimeError):
         pb.func.vmap(lambda x: io.save({"a": x}, tmp_path / "a.npz") or x)(pb.ones(2))
+
+
+def test_names_of_files_are_text_bytes_or_paths(tmp_path):
+    x = pb.tensor([1.0, 2.0])
+    names = [tmp_path / "a.npy", str(tmp_path / "b.npy"), bytes(tmp_path / "c.npy")]
+    for name in names:
+        io.save(x, name)
+        assert io.load(name).tolist() == [1.0, 2.0]
+    for load in (io.load, io.load_npy, io.load_npz, io.load_safetensors):
+        with pytest.raises(TypeError, match=f"{load.__name__}: expected a file name as str, bytes or path, got NoneType"):
+            load(None)
+        with pytest.raises(ValueError, match=f"{load.__name__}: expected a file name that the system can have"):
+            load("a\ud800.npy")
+    with pytest.raises(FileNotFoundError):
+        io.load("nowhere\udcff.npy")
+
+
+def test_names_of_tensors_are_text(tmp_path):
+    for tensors, place in [({"": pb.ones(1)}, "''"), ({"a": {"\ud800": pb.ones(1)}}, "in `a`")]:
+        with pytest.raises(ValueError, match=f"save: expected names as keys that are not empty.*{place}"):
+            io.save(tensors, tmp_path / "q.npz")

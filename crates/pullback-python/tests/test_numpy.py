@@ -295,3 +295,12 @@ def test_buffers_are_read_only():
     assert view.tolist() == [[1.0, 2.0], [3.0, 4.0]]
     with pytest.raises(RuntimeError):
         memoryview(pb.tensor(1.0, requires_grad=True))
+
+
+def test_a_dlpack_method_without_a_capsule_is_named():
+    class Odd:
+        def __dlpack__(self, **options):
+            return 3
+
+    with pytest.raises(TypeError, match="from_dlpack: expected `__dlpack__` of .*Odd.* to return a capsule, got .*int"):
+        pb.from_dlpack(Odd())

@@ -375,3 +375,8 @@ def test_operations_from_several_threads():
     for t in threads:
         t.join()
     assert found == [300.0**3] * 20
+
+
+def test_a_text_with_surrogates_is_no_equation():
+    with pytest.raises(ValueError, match=r"einsum\(\): argument 'equation' must be a text without surrogates"):
+        pb.einsum("\ud800", pb.ones(2))

@@ -149,3 +149,18 @@ def test_first_values_in_the_place_of_a_leaf():
     assert init.xavier_normal_(w, gain=2.0, generator=random.key(1)) is w
     want = init.xavier_normal((3, 2), gain=2.0, dtype=pb.float64, generator=random.key(1))
     assert w.requires_grad and w.is_leaf and same(w.detach(), want)
+
+
+def test_wrong_seeds_and_counts_name_the_function():
+    with pytest.raises(ValueError, match="^Key: expected a seed of 64 bits"):
+        random.key(2**64)
+    with pytest.raises(ValueError, match="^Generator: expected a seed of 64 bits"):
+        random.Generator("a")
+    with pytest.raises(ValueError, match="^split: expected `num` to be an int of at least 0, got -1"):
+        random.split(random.key(1), -1)
+    with pytest.raises(ValueError, match="^fold_in: expected a number of at least 0 that fits 64 bits, got -1"):
+        random.key(1).fold_in(-1)
+    with pytest.raises(TypeError, match="^fold_in: expected a number"):
+        random.key(1).fold_in("a")
+    with pytest.raises(ValueError, match="^randperm: expected `n` to be"):
+        pb.randperm(-1)

@@ -359,3 +359,18 @@ def test_memory_is_counted_and_threads_are_set():
     pb.set_num_threads(threads)
     with pytest.raises(ValueError):
         pb.set_num_threads(0)
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda: pb.linspace(0, 1, -1), "linspace: expected `steps`"),
+        (lambda: pb.eye(-1), "eye: expected `n`"),
+        (lambda: pb.tril_indices(2, -1), "tril_indices: expected `col`"),
+        (lambda: pb.set_num_threads(-1), "set_num_threads: expected `threads`"),
+        (lambda: pb.set_num_threads(0), "set_num_threads: expected `threads`"),
+    ],
+)
+def test_counts_that_are_too_small_name_the_function(call, name):
+    with pytest.raises(ValueError, match=f"{name} to be an int of at least [01], got"):
+        call()

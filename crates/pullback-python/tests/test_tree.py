@@ -197,3 +197,19 @@ def test_a_container_that_is_not_known_does_not_hide_tensors():
     assert tree.leaves(Mine(a=1)) == [{"a": 1}]
     with pytest.raises(TypeError, match="containers that are known, got `Mine` with tensors inside"):
         tree.leaves([Mine(a=pb.tensor(1.0))])
+
+
+def test_what_is_no_structure_and_no_leaves_is_named():
+    with pytest.raises(TypeError, match="unflatten: expected a `structure`.*got None"):
+        tree.unflatten([1], None)
+    with pytest.raises(TypeError, match="unflatten: expected .*iterable of leaves, got 3"):
+        tree.unflatten(3, tree.structure(1))
+
+
+def test_a_registered_class_without_iterable_children_is_named():
+    class Bad:
+        pass
+
+    tree.register(Bad, lambda x: (3, None), lambda children, _: Bad())
+    with pytest.raises(TypeError, match="`flatten` of the registered class `Bad` must return an iterable .*got int"):
+        tree.leaves(Bad())

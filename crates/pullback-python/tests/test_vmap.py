@@ -211,7 +211,7 @@ def test_t63_policies_by_name():
 @pytest.mark.parametrize("size", [0, -1])
 def test_t64_chunks_have_a_size(size):
     for transform in [vmap, jacrev]:
-        with pytest.raises(ValueError, match=f"expected a `chunk_size` of at least 1, got {size}"):
+        with pytest.raises(ValueError, match=f"expected `chunk_size` to be an int of at least 1, got {size}"):
             transform(lambda x: x, chunk_size=size)
 
 
@@ -241,3 +241,20 @@ def test_reading_data_under_vmap_is_an_error_that_names_it():
     for read in [lambda x: x.item(), lambda x: bool(x > 0), lambda x: x.tolist(), lambda x: np.asarray(x), float]:
         with pytest.raises(RuntimeError, match="vmap"):
             vmap(lambda x: (read(x), x)[1])(f64([1.0]))
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"batch_size": -1}, ValueError, "vmap: expected `batch_size` to be an int of at least 0, got -1"),
+        ({"in_dims": 2**70}, IndexError, f"vmap: dim {2**70} is out of range"),
+        ({"out_dims": (0, 2**70)}, IndexError, f"vmap: dim {2**70} is out of range"),
+        ({"chunk_size": 2**70}, ValueError, "vmap: expected `chunk_size`"),
+        ({"chunk_size": True}, TypeError, "vmap: expected `chunk_size` to be an int of at least 1, got the bool True"),
+        ({"randomness": None}, TypeError, "vmap: expected `randomness` to be 'error', .*got None"),
+        ({"randomness": "\ud800"}, ValueError, "vmap: expected `randomness`"),
+    ],
+)
+def test_options_of_the_wrong_kind_say_what_is_expected(options, error, message):
+    with pytest.raises(error, match=message):
+        vmap(lambda x: x, **options)

@@ -1,7 +1,7 @@
 //! Gradients as Python sees them: `x.grad` is one object as long as somebody holds it, shows what has accumulated since,
 //! and an in-place operation on it changes the gradient of `x`.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use pullback::Tensor;
 use pullback::autograd::GradSlot;
@@ -18,6 +18,21 @@ pub struct Bond {
     slot: Mutex<Option<GradSlot>>,
     /// The object that is the gradient of this tensor, if one was made.
     grad: Mutex<Option<Py<PyWeakrefReference>>>,
+    /// Where hooks of this leaf find what is left of it once its object is gone.
+    remains: OnceLock<Arc<Remains>>,
+}
+
+/// Where a leaf had its gradients and the value that it had last, once its object is gone.
+#[derive(Default)]
+pub struct Remains(Mutex<Option<(GradSlot, Tensor)>>);
+
+impl Remains {
+    /// The leaf of `slot`, if it was that when its object went.
+    pub fn leaf(&self, slot: &GradSlot) -> Option<Tensor> {
+        let remains = lock(&self.0);
+        let (of, value) = remains.as_ref()?;
+        of.is_same(slot).then(|| of.leaf(value)).flatten()
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -29,6 +44,11 @@ impl Bond {
         Bond { slot: Mutex::new(Some(slot)), ..Bond::default() }
     }
 
+    /// That of another object for a leaf that had one.
+    pub fn instead(remains: Arc<Remains>) -> Bond {
+        Bond { remains: OnceLock::from(remains), ..Bond::default() }
+    }
+
     /// What has accumulated where this tensor is the gradient. Once that was forgotten, the tensor is one of its own.
     pub fn current(&self) -> Option<Tensor> {
         let mut slot = lock(&self.slot);
@@ -37,6 +57,22 @@ impl Bond {
             *slot = None;
         }
         gradient
+    }
+
+    /// What is left of this tensor once its object is gone.
+    pub fn remains(&self) -> Arc<Remains> {
+        self.remains.get_or_init(Arc::default).clone()
+    }
+
+    /// Keeps what hooks need of `tensor`, whose object goes.
+    pub fn leave(&self, tensor: &Tensor) {
+        if let Some(remains) = self.remains.get()
+            && let Some(slot) = tensor.grad_slot()
+            && let Ok(value) = tensor.detach()
+        {
+            // What was there is dropped outside of the lock.
+            let _old = lock(&remains.0).replace((slot, value));
+        }
     }
 
     /// Takes `tensor` as the gradient, where this tensor is one.

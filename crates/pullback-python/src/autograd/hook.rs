@@ -6,7 +6,9 @@ use pullback::Tensor;
 use pullback::autograd::Hook;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3::types::PyWeakrefReference;
 
+use super::bond::Bond;
 use crate::convert::wrap;
 use crate::error::{OrRaise as _, from_py};
 use crate::tensor::PyTensor;
@@ -82,15 +84,25 @@ fn replaced(py: Python<'_>, hook: &Py<PyAny>, grad: &Tensor) -> PyResult<Option<
     }
 }
 
-/// Registers a hook that is called with `owner` when its gradient has accumulated.
+/// Registers a hook that is called with `owner` when its gradient has accumulated, or with a new object for the leaf if that is
+/// gone: the leaf has the hook, so a hook that held the object would keep both alive.
 pub fn accumulated(owner: &Bound<'_, PyTensor>, hook: &Bound<'_, PyAny>) -> PyResult<RemovableHandle> {
     let place = "register_post_accumulate_grad_hook";
     let hook = callable(place, hook)?;
     let leaf = owner.get().get();
-    let object = owner.clone().unbind();
+    let object = PyWeakrefReference::new(owner)?.unbind();
+    let (slot, remains) = (leaf.grad_slot(), owner.get().bond().remains());
     let run = move |_: &Tensor| {
         let call = |py: Python<'_>| {
-            let out = hook.bind(py).call1((object.clone_ref(py),))?;
+            let object = match object.bind(py).upgrade_as::<PyTensor>()? {
+                Some(object) => object,
+                None => match slot.as_ref().and_then(|slot| remains.leaf(slot)) {
+                    Some(leaf) => Bound::new(py, PyTensor::bonded(leaf, Bond::instead(remains.clone())))?,
+                    // The object had become another tensor before it went: nobody has this leaf.
+                    None => return Ok(()),
+                },
+            };
+            let out = hook.bind(py).call1((object,))?;
             if out.is_none() {
                 return Ok(());
             }

@@ -213,7 +213,7 @@ impl PyTensor {
 
     /// Calls `hook(tensor)` after every backward that added to the gradient of this leaf.
     ///
-    /// The hook keeps the tensor alive until it is removed.
+    /// A hook that captures the tensor keeps it alive until it is removed.
     ///
     /// >>> import pullback as pb
     /// >>> x = pb.tensor(3.0, requires_grad=True)

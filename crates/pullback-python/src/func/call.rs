@@ -25,7 +25,10 @@ impl Argnums {
         let number = |x: &Bound<'_, PyAny>| {
             // A bool is an int, and hardly meant as one.
             let plain = x.is_instance_of::<PyInt>() && !x.is_instance_of::<PyBool>();
-            plain.then(|| x.extract::<isize>()).transpose()
+            let read = || x.extract::<isize>();
+            plain.then(read).transpose().map_err(|_| {
+                PyIndexError::new_err(format!("{name}: there is no argument number {x}, for any function"))
+            })
         };
         if let Some(n) = number(argnums)? {
             return Ok(Argnums::One(n));

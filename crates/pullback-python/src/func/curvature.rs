@@ -9,6 +9,7 @@ use super::grad::with_aux;
 use super::jacobian::{chunk_size as parse_chunk_size, randomness as parse_randomness};
 use super::transformed::{Transform, Transformed, check_callable};
 use super::vjp::{like, triple};
+use super::vmap::Given;
 use crate::error::OrRaise as _;
 use crate::tree::{Build as _, PyTree};
 
@@ -55,10 +56,11 @@ fn diagonal(
     func: &Bound<'_, PyAny>,
     argnums: Option<&Bound<'_, PyAny>>,
     has_aux: bool,
-    options: (&str, Option<isize>),
+    options: (Given, Option<&Bound<'_, PyAny>>),
 ) -> PyResult<Transformed> {
     let argnums = Argnums::parse(name, argnums)?;
-    let (randomness, chunk_size) = (parse_randomness(name, options.0)?, parse_chunk_size(name, options.1)?);
+    let randomness = parse_randomness(func.py(), name, &options.0)?;
+    let chunk_size = parse_chunk_size(name, options.1)?;
     Transformed::new(name, func, Diagonal { name, trace, argnums, has_aux, chunk_size, randomness })
 }
 
@@ -75,15 +77,15 @@ fn diagonal(
 /// [18.0, 42.0]
 #[pyfunction]
 #[pyo3(
-    signature = (func, argnums = None, has_aux = false, *, randomness = "error", chunk_size = None),
+    signature = (func, argnums = None, has_aux = false, *, randomness = Given(None), chunk_size = None),
     text_signature = "(func, argnums=0, has_aux=False, *, randomness='error', chunk_size=None)"
 )]
 pub fn laplacian(
     func: &Bound<'_, PyAny>,
     argnums: Option<&Bound<'_, PyAny>>,
     has_aux: bool,
-    randomness: &str,
-    chunk_size: Option<isize>,
+    randomness: Given,
+    chunk_size: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Transformed> {
     diagonal("laplacian", true, func, argnums, has_aux, (randomness, chunk_size))
 }
@@ -99,15 +101,15 @@ pub fn laplacian(
 /// [6.0, 12.0]
 #[pyfunction]
 #[pyo3(
-    signature = (func, argnums = None, has_aux = false, *, randomness = "error", chunk_size = None),
+    signature = (func, argnums = None, has_aux = false, *, randomness = Given(None), chunk_size = None),
     text_signature = "(func, argnums=0, has_aux=False, *, randomness='error', chunk_size=None)"
 )]
 pub fn hessian_diagonal(
     func: &Bound<'_, PyAny>,
     argnums: Option<&Bound<'_, PyAny>>,
     has_aux: bool,
-    randomness: &str,
-    chunk_size: Option<isize>,
+    randomness: Given,
+    chunk_size: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Transformed> {
     diagonal("hessian_diagonal", false, func, argnums, has_aux, (randomness, chunk_size))
 }

@@ -6,7 +6,7 @@ use pyo3::types::PyTuple;
 
 use super::call::{Argnums, Call, split, tensor};
 use super::transformed::{Transform, Transformed};
-use crate::error::OrRaise as _;
+use crate::error::{OrRaise as _, to_py_as};
 use crate::tree::{Build as _, PyTree};
 
 /// What is returned besides the gradient.
@@ -38,7 +38,8 @@ impl Transform for Gradient {
             let (gradient, aux) = Grad::new().has_aux().of(&f)(&x).or_raise()?;
             return with_aux(gradient.build(py)?, aux);
         }
-        let ((value, aux), gradient) = Grad::new().has_aux().value_and(&f)(&x).or_raise()?;
+        let both = Grad::new().has_aux().value_and(&f)(&x);
+        let ((value, aux), gradient) = both.map_err(|error| to_py_as(error, "value_and_grad", self.name))?;
         let (value, gradient) = (with_aux(value.build(py)?, aux)?, gradient.build(py)?);
         let pair = if self.form == Form::ThenValue { (gradient, value) } else { (value, gradient) };
         Ok(pair.into_pyobject(py)?.into_any())

@@ -1,33 +1,35 @@
 //! Jacobians and Hessians.
 
 use pullback::{Hessian, HessianStrategy, Jacfwd, Jacrev, Randomness, Result};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 
 use super::call::{Argnums, Call, split, tensors};
 use super::grad::with_aux;
 use super::transformed::{Transform, Transformed};
+use super::vmap::Given;
+use crate::convert::count;
 use crate::error::OrRaise as _;
-use crate::tree::{Build as _, PyTree};
+use crate::tree::{Build as _, PyTree, short};
 
 /// How many directions or lanes at once, at most.
-pub fn chunk_size(name: &str, size: Option<isize>) -> PyResult<Option<usize>> {
-    match size {
-        None => Ok(None),
-        Some(size) if size > 0 => Ok(Some(size as usize)),
-        Some(size) => Err(PyValueError::new_err(format!("{name}: expected a `chunk_size` of at least 1, got {size}"))),
-    }
+pub fn chunk_size(name: &str, size: Option<&Bound<'_, PyAny>>) -> PyResult<Option<usize>> {
+    size.map(|size| count(name, "chunk_size", 1, size)).transpose()
 }
 
 /// A policy for random numbers by its name.
-pub fn randomness(name: &str, policy: &str) -> PyResult<Randomness> {
-    match policy {
+pub fn randomness(py: Python<'_>, name: &str, policy: &Given) -> PyResult<Randomness> {
+    let Some(policy) = policy.get(py) else { return Ok(Randomness::Error) };
+    let wanted = format!("{name}: expected `randomness` to be 'error', 'different' or 'same', got");
+    let Ok(policy) = policy.cast::<PyString>() else {
+        return Err(PyTypeError::new_err(format!("{wanted} {}", short(policy))));
+    };
+    match &*policy.to_string_lossy() {
         "error" => Ok(Randomness::Error),
         "same" => Ok(Randomness::Same),
         "different" => Ok(Randomness::Different),
-        _ => Err(PyValueError::new_err(format!(
-            "{name}: expected `randomness` to be 'error', 'different' or 'same', got '{policy}'"
-        ))),
+        _ => Err(PyValueError::new_err(format!("{wanted} {}", policy.repr()?))),
     }
 }
 
@@ -118,7 +120,7 @@ pub fn jacrev(
     func: &Bound<'_, PyAny>,
     argnums: Option<&Bound<'_, PyAny>>,
     has_aux: bool,
-    chunk_size: Option<isize>,
+    chunk_size: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Transformed> {
     let name = "jacrev";
     let (argnums, chunk_size) = (Argnums::parse(name, argnums)?, self::chunk_size(name, chunk_size)?);
@@ -144,19 +146,19 @@ pub fn jacrev(
 /// [[2.0, 0.0], [0.0, 4.0]]
 #[pyfunction]
 #[pyo3(
-    signature = (func, argnums = None, has_aux = false, *, randomness = "error", chunk_size = None),
+    signature = (func, argnums = None, has_aux = false, *, randomness = Given(None), chunk_size = None),
     text_signature = "(func, argnums=0, has_aux=False, *, randomness='error', chunk_size=None)"
 )]
 pub fn jacfwd(
     func: &Bound<'_, PyAny>,
     argnums: Option<&Bound<'_, PyAny>>,
     has_aux: bool,
-    randomness: &str,
-    chunk_size: Option<isize>,
+    randomness: Given,
+    chunk_size: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Transformed> {
     let name = "jacfwd";
     let (argnums, chunk_size) = (Argnums::parse(name, argnums)?, self::chunk_size(name, chunk_size)?);
-    let randomness = self::randomness(name, randomness)?;
+    let randomness = self::randomness(func.py(), name, &randomness)?;
     Transformed::new(name, func, Jacobian { name, mode: Mode::Forward, argnums, has_aux, chunk_size, randomness })
 }
 
@@ -227,7 +229,7 @@ fn plain(
 /// [[6.0, 0.0], [0.0, 12.0]]
 #[pyfunction]
 #[pyo3(
-    signature = (func, argnums = None, has_aux = false, *, strategy = "forward-over-reverse", randomness = "error",
+    signature = (func, argnums = None, has_aux = false, *, strategy = "forward-over-reverse", randomness = Given(None),
         chunk_size = None),
     text_signature = "(func, argnums=0, has_aux=False, *, strategy='forward-over-reverse', randomness='error', \
         chunk_size=None)"
@@ -237,8 +239,8 @@ pub fn hessian(
     argnums: Option<&Bound<'_, PyAny>>,
     has_aux: bool,
     strategy: &str,
-    randomness: &str,
-    chunk_size: Option<isize>,
+    randomness: Given,
+    chunk_size: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Transformed> {
     let name = "hessian";
     let strategy = match strategy {
@@ -254,6 +256,6 @@ pub fn hessian(
         }
     };
     let (argnums, chunk_size) = (Argnums::parse(name, argnums)?, self::chunk_size(name, chunk_size)?);
-    let (mode, randomness) = (Mode::Second(strategy), self::randomness(name, randomness)?);
+    let (mode, randomness) = (Mode::Second(strategy), self::randomness(func.py(), name, &randomness)?);
     Transformed::new(name, func, Jacobian { name, mode, argnums, has_aux, chunk_size, randomness })
 }

@@ -4,13 +4,14 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use pullback::{DimSpec, Error, ErrorKind, Randomness, Result, Tensor, Vmap};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyTuple};
 
 use super::call::Call;
 use super::jacobian::{chunk_size as parse_chunk_size, randomness as parse_randomness};
 use super::transformed::{Transform, Transformed};
+use crate::convert::count;
 use crate::error::{OrRaise as _, from_py, to_py};
 use crate::tensor::PyTensor;
 use crate::tree::{
@@ -31,7 +32,10 @@ fn read(spec: &Bound<'_, PyAny>) -> PyResult<Spec> {
     }
     // A bool is an int, and hardly meant as one.
     if spec.is_instance_of::<PyInt>() && !spec.is_instance_of::<PyBool>() {
-        return Ok(Spec::At(spec.extract()?));
+        let dim = spec.extract();
+        return dim
+            .map(Spec::At)
+            .map_err(|_| PyIndexError::new_err(format!("vmap: dim {spec} is out of range for every tensor")));
     }
     if open(spec)?.is_some() {
         return Ok(Spec::Inner);
@@ -298,16 +302,16 @@ impl Transform for Batched {
 /// [[10.0, 40.0], [30.0, 80.0]]
 #[pyfunction]
 #[pyo3(
-    signature = (func, in_dims = Given(None), out_dims = Given(None), randomness = "error", *, chunk_size = None, batch_size = None),
+    signature = (func, in_dims = Given(None), out_dims = Given(None), randomness = Given(None), *, chunk_size = None, batch_size = None),
     text_signature = "(func, in_dims=0, out_dims=0, randomness='error', *, chunk_size=None, batch_size=None)"
 )]
 pub fn vmap(
     func: &Bound<'_, PyAny>,
     in_dims: Given,
     out_dims: Given,
-    randomness: &str,
-    chunk_size: Option<isize>,
-    batch_size: Option<usize>,
+    randomness: Given,
+    chunk_size: Option<&Bound<'_, PyAny>>,
+    batch_size: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Transformed> {
     let py = func.py();
     let (in_dims, out_dims) = (in_dims.or_zero(py)?, out_dims.or_zero(py)?);
@@ -323,7 +327,8 @@ pub fn vmap(
         flatten(spec)?;
         check(spec)?;
     }
-    let (randomness, chunk_size) = (parse_randomness("vmap", randomness)?, parse_chunk_size("vmap", chunk_size)?);
+    let (randomness, chunk_size) = (parse_randomness(py, "vmap", &randomness)?, parse_chunk_size("vmap", chunk_size)?);
+    let batch_size = batch_size.map(|size| count("vmap", "batch_size", 0, size)).transpose()?;
     Transformed::new("vmap", func, Batched { in_dims, out_dims, randomness, chunk_size, batch_size })
 }
 
@@ -342,7 +347,7 @@ fn check(spec: &Bound<'_, PyAny>) -> PyResult<()> {
 }
 
 /// An argument for which None is not the same as nothing.
-pub struct Given(Option<Py<PyAny>>);
+pub struct Given(pub(super) Option<Py<PyAny>>);
 
 impl FromPyObject<'_, '_> for Given {
     type Error = PyErr;
@@ -353,6 +358,10 @@ impl FromPyObject<'_, '_> for Given {
 }
 
 impl Given {
+    pub(super) fn get<'a, 'py>(&'a self, py: Python<'py>) -> Option<&'a Bound<'py, PyAny>> {
+        self.0.as_ref().map(|given| given.bind(py))
+    }
+
     fn or_zero(self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         match self.0 {
             Some(given) => Ok(given),

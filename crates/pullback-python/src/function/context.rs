@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use pullback::{Randomness, Tensor};
 use pyo3::exceptions::{PyAttributeError, PyRuntimeError, PyTypeError};
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 
@@ -32,8 +33,12 @@ pub struct Saved {
 
 /// Which method has the context.
 enum Stage {
-    Saving(Mutex<Notes>),
-    Rule { method: &'static str, saved: Saved },
+    /// Nothing is noted any more once the notes were taken.
+    Saving(Mutex<Option<Notes>>),
+    Rule {
+        method: &'static str,
+        saved: Saved,
+    },
 }
 
 /// What a call of a Function keeps for its rules.
@@ -48,14 +53,19 @@ pub struct FunctionCtx {
     attributes: OnceLock<Py<PyDict>>,
 }
 
-fn lock(notes: &Mutex<Notes>) -> MutexGuard<'_, Notes> {
+fn lock(notes: &Mutex<Option<Notes>>) -> MutexGuard<'_, Option<Notes>> {
     notes.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl FunctionCtx {
     /// The context of `forward` or `setup_context`.
     pub fn saving(function: Arc<str>, needs: Arc<[bool]>) -> FunctionCtx {
-        FunctionCtx { function, needs, stage: Stage::Saving(Mutex::default()), attributes: OnceLock::new() }
+        FunctionCtx {
+            function,
+            needs,
+            stage: Stage::Saving(Mutex::new(Some(Notes::default()))),
+            attributes: OnceLock::new(),
+        }
     }
 
     /// The context of a rule.
@@ -75,21 +85,29 @@ impl FunctionCtx {
     /// What was noted, which is taken, and the attributes.
     pub fn take(&self, py: Python<'_>) -> (Notes, Option<Py<PyDict>>) {
         let notes = match &self.stage {
-            Stage::Saving(notes) => std::mem::take(&mut *lock(notes)),
+            Stage::Saving(notes) => lock(notes).take().unwrap_or_default(),
             Stage::Rule { .. } => Notes::default(),
         };
         (notes, self.attributes.get().map(|attributes| attributes.clone_ref(py)))
     }
 
-    fn notes(&self, what: &str) -> PyResult<&Mutex<Notes>> {
-        match &self.stage {
-            Stage::Saving(notes) => Ok(notes),
-            Stage::Rule { method, .. } => Err(PyRuntimeError::new_err(format!(
-                "`{method}` of function `{}`: `ctx.{what}` has no effect any more; help: call it in `setup_context`, or in a \
-                 `forward` that takes `ctx`",
-                self.function
-            ))),
-        }
+    /// Changes the notes. What `change` returns is dropped outside of the lock.
+    fn note<R>(&self, what: &str, change: impl FnOnce(&mut Notes) -> R) -> PyResult<()> {
+        let method = match &self.stage {
+            Stage::Saving(notes) => {
+                let changed = lock(notes).as_mut().map(change);
+                if changed.is_some() {
+                    return Ok(());
+                }
+                String::new()
+            }
+            Stage::Rule { method, .. } => format!("`{method}` of "),
+        };
+        Err(PyRuntimeError::new_err(format!(
+            "{method}function `{}`: `ctx.{what}` has no effect any more; help: call it in `setup_context`, or in a `forward` that \
+             takes `ctx`",
+            self.function
+        )))
     }
 
     /// The tensors among the arguments of a method, where `None` is let through if `or_none` says so.
@@ -118,20 +136,15 @@ impl FunctionCtx {
     /// Keeps tensors for `backward`, where `saved_tensors` gives them. None may be among them.
     #[pyo3(signature = (*tensors))]
     fn save_for_backward(&self, tensors: &Bound<'_, PyTuple>) -> PyResult<()> {
-        let notes = self.notes("save_for_backward")?;
         let tensors = self.tensors("save_for_backward", tensors, true)?;
-        // What was there is dropped outside of the lock.
-        let _old = lock(notes).backward.replace(tensors);
-        Ok(())
+        self.note("save_for_backward", |notes| notes.backward.replace(tensors))
     }
 
     /// Keeps tensors for `jvp`, where `saved_tensors` gives them. None may be among them.
     #[pyo3(signature = (*tensors))]
     fn save_for_forward(&self, tensors: &Bound<'_, PyTuple>) -> PyResult<()> {
-        let notes = self.notes("save_for_forward")?;
         let tensors = self.tensors("save_for_forward", tensors, true)?;
-        let _old = lock(notes).forward.replace(tensors);
-        Ok(())
+        self.note("save_for_forward", |notes| notes.forward.replace(tensors))
     }
 
     /// The tensors that were saved for this rule, as a tuple.
@@ -169,32 +182,31 @@ impl FunctionCtx {
     /// Says that outputs carry no derivative. Those of integer or bool dtype need no mark.
     #[pyo3(signature = (*outputs))]
     fn mark_non_differentiable(&self, outputs: &Bound<'_, PyTuple>) -> PyResult<()> {
-        let notes = self.notes("mark_non_differentiable")?;
         let marked = self.tensors("mark_non_differentiable", outputs, false)?;
-        lock(notes).non_differentiable.extend(marked.into_iter().flatten());
-        Ok(())
+        self.note("mark_non_differentiable", |notes| notes.non_differentiable.extend(marked.into_iter().flatten()))
     }
 
     /// Says that `forward` changed arguments in place, which it then must return.
     #[pyo3(signature = (*inputs))]
     fn mark_dirty(&self, inputs: &Bound<'_, PyTuple>) -> PyResult<()> {
-        let notes = self.notes("mark_dirty")?;
         let marked = self.tensors("mark_dirty", inputs, false)?;
-        lock(notes).dirty.extend(marked.into_iter().flatten());
-        Ok(())
+        self.note("mark_dirty", |notes| notes.dirty.extend(marked.into_iter().flatten()))
     }
 
     /// False to have None in the place of gradients and tangents that are zero; by default they are tensors of zeros.
     fn set_materialize_grads(&self, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        let notes = self.notes("set_materialize_grads")?;
         let Ok(value) = value.extract::<bool>() else {
             let (function, got) = (&self.function, class_name(value));
             return Err(PyTypeError::new_err(format!(
                 "function `{function}`: expected True or False in `ctx.set_materialize_grads`, got {got}"
             )));
         };
-        lock(notes).zeros_stay_none = !value;
-        Ok(())
+        self.note("set_materialize_grads", |notes| notes.zeros_stay_none = !value)
+    }
+
+    /// The attributes are all through which a context can reach itself. They are a dict, which the collector knows how to clear.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(self.attributes.get())
     }
 
     fn __getattr__<'py>(&self, py: Python<'py>, name: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyAny>> {

@@ -28,6 +28,8 @@ pub enum Refused {
     Type(usize, String),
     /// A text that is none of the choices.
     Choice(usize, String),
+    /// A text that UTF-8 cannot hold, as Python writes it.
+    Surrogates(usize, String),
     /// An exception of the object's own code.
     Raised(PyErr),
 }
@@ -82,6 +84,10 @@ impl Refused {
                     signature::in_words(p)
                 ))
             }
+            Refused::Surrogates(k, found) => PyValueError::new_err(format!(
+                "{name}(): argument '{}' must be a text without surrogates, got {found}",
+                parameter(k).name
+            )),
             Refused::Raised(raised) => raised,
         }
     }
@@ -244,6 +250,10 @@ pub fn value(parameter: &Parameter, object: Borrowed<'_, '_, PyAny>, k: usize) -
         },
         Kind::Text => match object.extract::<String>() {
             Ok(text) => Ok(Value::Text(text)),
+            Err(_) if object.is_instance_of::<PyString>() => {
+                let found = object.repr().map(|text| text.to_string());
+                found.map_or_else(|raised| Err(Refused::Raised(raised)), |found| Err(Refused::Surrogates(k, found)))
+            }
             Err(_) => Err(wrong(object, k)),
         },
         Kind::DType => match object.extract::<DTypeArg>() {

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use super::generator;
-use crate::convert::{Device, Operand, Sizes, check_memory, compute, expect_operand, is_listlike, shape, wrap};
+use crate::convert::{Device, Operand, Sizes, check_memory, compute, count, expect_operand, is_listlike, shape, wrap};
 use crate::dtype::DTypeArg;
 use crate::error::OrRaise;
 use crate::tensor::{PyTensor, named_size};
@@ -129,12 +129,13 @@ fn randint<'py>(
 #[pyo3(signature = (n, *, generator=None, dtype=None, device=None))]
 fn randperm<'py>(
     py: Python<'py>,
-    n: usize,
+    n: &Bound<'py, PyAny>,
     generator: Option<&Bound<'py, PyAny>>,
     dtype: Option<DTypeArg>,
     device: Option<Device>,
 ) -> PyResult<Bound<'py, PyTensor>> {
     let _ = device;
+    let n = count("randperm", "n", 0, n)?;
     let (generator, dtype) = (super::generator(py, generator)?, dtype.map_or(DType::I64, |d| d.0));
     wrap(py, drawn(py, &[n], || generator.permutation(n)?.to_dtype(dtype))?)
 }
@@ -249,11 +250,12 @@ of_parameter! {
 #[pyo3(signature = (input, num_samples, replacement=false, *, generator=None))]
 fn multinomial<'py>(
     input: &Bound<'py, PyTensor>,
-    num_samples: usize,
+    num_samples: &Bound<'py, PyAny>,
     replacement: bool,
     generator: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyTensor>> {
     let (py, weights) = (input.py(), input.get().get());
+    let num_samples = count("multinomial", "num_samples", 0, num_samples)?;
     let generator = super::generator(py, generator)?;
     wrap(py, drawn(py, weights.shape(), || generator.multinomial(&weights, num_samples, replacement))?)
 }

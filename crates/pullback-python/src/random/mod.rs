@@ -13,6 +13,8 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyList;
 
+use crate::convert::count;
+
 /// What random numbers are drawn from: the same key gives the same numbers, on every machine.
 ///
 /// Draws from one key are not independent of each other; derive a key for each with `split` or `fold_in`. Below `vmap`, the option
@@ -33,19 +35,28 @@ impl PyKey {
     #[new]
     #[pyo3(signature = (seed))]
     fn new(seed: &Bound<'_, PyAny>) -> PyResult<PyKey> {
-        Ok(PyKey(Key::new(seed_of(seed)?)))
+        Ok(PyKey(Key::new(seed_of("Key", seed)?)))
     }
 
     /// The key number `number` of those that derive from this one.
     #[pyo3(signature = (number))]
-    fn fold_in(&self, number: u64) -> PyKey {
-        PyKey(self.0.fold_in(number))
+    fn fold_in(&self, number: &Bound<'_, PyAny>) -> PyResult<PyKey> {
+        let number = number.extract::<u64>().map_err(|e| {
+            let text = format!("fold_in: expected a number of at least 0 that fits 64 bits, got {number}");
+            if e.is_instance_of::<PyTypeError>(number.py()) {
+                PyTypeError::new_err(text)
+            } else {
+                PyValueError::new_err(text)
+            }
+        })?;
+        Ok(PyKey(self.0.fold_in(number)))
     }
 
     /// So many keys that derive from this one: those of `fold_in` for the numbers from 0.
-    #[pyo3(signature = (num=2))]
-    fn split<'py>(&self, py: Python<'py>, num: u64) -> PyResult<Bound<'py, PyList>> {
-        let keys = (0..num).map(|k| Bound::new(py, self.fold_in(k))).collect::<PyResult<Vec<_>>>()?;
+    #[pyo3(signature = (num=None), text_signature = "($self, num=2)")]
+    fn split<'py>(&self, py: Python<'py>, num: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyList>> {
+        let num = num.map_or(Ok(2), |num| count("split", "num", 0, num))? as u64;
+        let keys = (0..num).map(|k| Bound::new(py, PyKey(self.0.fold_in(k)))).collect::<PyResult<Vec<_>>>()?;
         PyList::new(py, keys)
     }
 
@@ -91,13 +102,13 @@ impl PyGenerator {
 }
 
 /// A seed; PyTorch takes negative ones too.
-fn seed_of(seed: &Bound<'_, PyAny>) -> PyResult<u64> {
+fn seed_of(function: &str, seed: &Bound<'_, PyAny>) -> PyResult<u64> {
     if let Ok(seed) = seed.extract::<u64>() {
         return Ok(seed);
     }
     match seed.extract::<i64>() {
         Ok(seed) => Ok(seed as u64),
-        Err(_) => Err(PyValueError::new_err(format!("manual_seed: expected a seed of 64 bits, got {seed}"))),
+        Err(_) => Err(PyValueError::new_err(format!("{function}: expected a seed of 64 bits, got {seed}"))),
     }
 }
 
@@ -106,13 +117,13 @@ impl PyGenerator {
     #[new]
     #[pyo3(signature = (seed=None))]
     fn new(seed: Option<&Bound<'_, PyAny>>) -> PyResult<PyGenerator> {
-        Ok(PyGenerator::seeded(seed.map_or(Ok(DEFAULT_SEED), seed_of)?))
+        Ok(PyGenerator::seeded(seed.map_or(Ok(DEFAULT_SEED), |seed| seed_of("Generator", seed))?))
     }
 
     /// Begins again with the numbers of a seed. Returns the generator.
     #[pyo3(signature = (seed))]
     fn manual_seed<'py>(slf: Bound<'py, Self>, seed: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Self>> {
-        let seed = seed_of(seed)?;
+        let seed = seed_of("manual_seed", seed)?;
         let state = (Arc::new(Generator::new(seed)), seed);
         let old = std::mem::replace(&mut *slf.get().state.lock().unwrap_or_else(PoisonError::into_inner), state);
         drop(old);

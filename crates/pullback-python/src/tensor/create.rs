@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use super::{PyTensor, data};
-use crate::convert::{Device, Operand, Sizes, check_memory, compute, expect_operand, number, shape};
+use crate::convert::{Device, Operand, Sizes, check_memory, compute, count, expect_operand, number, shape};
 use crate::dtype::DTypeArg;
 use crate::error::OrRaise;
 
@@ -182,14 +182,15 @@ fn full(
 #[pyfunction]
 #[pyo3(signature = (n, m=None, *, dtype=None, device=None, requires_grad=false))]
 fn eye(
-    n: usize,
-    m: Option<usize>,
+    n: &Bound<'_, PyAny>,
+    m: Option<&Bound<'_, PyAny>>,
     dtype: Option<DTypeArg>,
     device: Option<Device>,
     requires_grad: bool,
 ) -> PyResult<PyTensor> {
     let _ = device;
-    let (m, dtype) = (m.unwrap_or(n), dtype_or(dtype, DType::F32));
+    let n = count("eye", "n", 0, n)?;
+    let (m, dtype) = (m.map_or(Ok(n), |m| count("eye", "m", 0, m))?, dtype_or(dtype, DType::F32));
     check_memory("eye", &[n, m], dtype)?;
     finish(Tensor::eye_m(n, m, dtype).or_raise()?, requires_grad)
 }
@@ -238,12 +239,13 @@ fn arange(
 fn linspace(
     start: &Bound<'_, PyAny>,
     end: &Bound<'_, PyAny>,
-    steps: usize,
+    steps: &Bound<'_, PyAny>,
     dtype: Option<DTypeArg>,
     device: Option<Device>,
     requires_grad: bool,
 ) -> PyResult<PyTensor> {
     let _ = device;
+    let steps = count("linspace", "steps", 0, steps)?;
     let (start, end) = (plain_number("linspace", "start", start)?, plain_number("linspace", "end", end)?);
     check_memory("linspace", &[steps], DType::F64)?;
     finish(Tensor::linspace(start, end, steps, dtype_or(dtype, DType::F32)).or_raise()?, requires_grad)
@@ -258,7 +260,8 @@ fn linspace(
 ///         [0, 0, 1]])
 #[pyfunction]
 #[pyo3(signature = (row, col, offset=0))]
-fn tril_indices(row: usize, col: usize, offset: isize) -> PyResult<PyTensor> {
+fn tril_indices(row: &Bound<'_, PyAny>, col: &Bound<'_, PyAny>, offset: isize) -> PyResult<PyTensor> {
+    let (row, col) = (count("tril_indices", "row", 0, row)?, count("tril_indices", "col", 0, col)?);
     check_memory("tril_indices", &[2, row, col], DType::I64)?;
     Ok(PyTensor::new(Tensor::tril_indices(row, col, offset).or_raise()?))
 }
@@ -272,7 +275,8 @@ fn tril_indices(row: usize, col: usize, offset: isize) -> PyResult<PyTensor> {
 ///         [0, 1, 1]])
 #[pyfunction]
 #[pyo3(signature = (row, col, offset=0))]
-fn triu_indices(row: usize, col: usize, offset: isize) -> PyResult<PyTensor> {
+fn triu_indices(row: &Bound<'_, PyAny>, col: &Bound<'_, PyAny>, offset: isize) -> PyResult<PyTensor> {
+    let (row, col) = (count("triu_indices", "row", 0, row)?, count("triu_indices", "col", 0, col)?);
     check_memory("triu_indices", &[2, row, col], DType::I64)?;
     Ok(PyTensor::new(Tensor::triu_indices(row, col, offset).or_raise()?))
 }

@@ -346,7 +346,13 @@ fn take(obj: &Bound<'_, PyAny>) -> PyResult<Option<Taken>> {
         Err(e) if e.is_instance_of::<PyTypeError>(py) => method.call0()?,
         other => other?,
     };
-    Ok(Some(Taken::from_capsule(capsule.cast::<PyCapsule>()?)?))
+    let Ok(capsule) = capsule.cast::<PyCapsule>() else {
+        let (of, got) = (obj.get_type(), capsule.get_type());
+        return Err(PyTypeError::new_err(format!(
+            "from_dlpack: expected `__dlpack__` of {of} to return a capsule, got {got}"
+        )));
+    };
+    Ok(Some(Taken::from_capsule(capsule)?))
 }
 
 /// A tensor with a copy of the elements.

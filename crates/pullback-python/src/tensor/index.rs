@@ -23,10 +23,7 @@ fn item(part: &Bound<'_, PyAny>) -> PyResult<IndexItem> {
     if let Ok(at) = part.cast::<PyInt>() {
         // A bool is a mask without dimensions, which adds one.
         if part.cast::<PyBool>().is_ok() {
-            return Err(PyIndexError::new_err(format!(
-                "indexing: expected an integer, a slice, `...`, `None`, a list or a tensor, got the bool {part}; help: write \
-                 `None` for a new dim"
-            )));
+            return Err(no_mask(format!("the bool {part}")));
         }
         return Ok(IndexItem::At(position(at)?));
     }
@@ -59,6 +56,13 @@ fn item(part: &Bound<'_, PyAny>) -> PyResult<IndexItem> {
     )))
 }
 
+fn no_mask(got: impl std::fmt::Display) -> PyErr {
+    PyIndexError::new_err(format!(
+        "indexing: expected an integer, a slice, `...`, `None`, a list or a tensor with dims, got {got}; help: write `None` for a \
+         new dim"
+    ))
+}
+
 fn position(at: &Bound<'_, PyInt>) -> PyResult<isize> {
     at.extract().map_err(|_| PyIndexError::new_err(format!("indexing: {at} is out of range for every tensor")))
 }
@@ -66,6 +70,9 @@ fn position(at: &Bound<'_, PyInt>) -> PyResult<isize> {
 /// A tensor as an item. Small integers, which PyTorch's masks once were, are converted.
 fn tensor_item(index: Tensor) -> PyResult<IndexItem> {
     use pullback::DType;
+    if index.dtype() == DType::Bool && index.rank() == 0 {
+        return Err(no_mask(index.ty()));
+    }
     match index.dtype() {
         DType::I64 | DType::I32 | DType::Bool => Ok(IndexItem::Tensor(index)),
         _ => Err(PyIndexError::new_err(format!(

@@ -48,6 +48,15 @@ pub struct PyTensor {
     made: u64,
 }
 
+impl Drop for PyTensor {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(bond) = self.bond.get() {
+            bond.leave(self.handle.get_mut().unwrap_or_else(PoisonError::into_inner));
+        }
+    }
+}
+
 impl PyTensor {
     #[inline]
     pub fn new(tensor: Tensor) -> PyTensor {

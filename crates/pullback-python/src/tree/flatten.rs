@@ -205,7 +205,13 @@ fn container<'py>(x: &Bound<'py, PyAny>) -> PyResult<Option<Container<'py>>> {
                 "`flatten` of the registered class `{name}` must return a pair of the children and a context, got {got}"
             ))
         })?;
-        let children = children.try_iter()?.map(|child| Ok((child?, false))).collect::<PyResult<_>>()?;
+        let Ok(children) = children.try_iter() else {
+            let (name, got) = (class_name(x), class_name(&children));
+            return Err(PyTypeError::new_err(format!(
+                "`flatten` of the registered class `{name}` must return an iterable of children first, got {got}"
+            )));
+        };
+        let children = children.map(|child| Ok((child?, false))).collect::<PyResult<_>>()?;
         return Ok(Some(Container::Other(Kind::Custom(entry, context), children)));
     }
     if let Ok(tuple) = x.cast::<PyTuple>()

@@ -1,10 +1,10 @@
 //! The module `pullback.tree`.
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
-use super::{Structure, flatten_into, flatten_like, registry};
+use super::{Structure, flatten_into, flatten_like, registry, short};
 
 /// What a tree is apart from its leaves. Two are equal if they have the same containers with the same keys.
 ///
@@ -108,9 +108,21 @@ fn structure(tree: &Bound<'_, PyAny>) -> PyResult<PyStructure> {
 /// >>> pullback.tree.unflatten([3, 4], pullback.tree.structure((1, [2])))
 /// (3, [4])
 #[pyfunction]
-fn unflatten<'py>(leaves: &Bound<'py, PyAny>, structure: &Bound<'py, PyStructure>) -> PyResult<Bound<'py, PyAny>> {
+fn unflatten<'py>(leaves: &Bound<'py, PyAny>, structure: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let py = leaves.py();
-    let leaves = leaves.try_iter()?.collect::<PyResult<Vec<_>>>()?;
+    let Ok(structure) = structure.cast::<PyStructure>() else {
+        let got = short(structure);
+        return Err(PyTypeError::new_err(format!(
+            "unflatten: expected a `structure` that `pullback.tree.structure` has made, got {got}"
+        )));
+    };
+    let Ok(leaves) = leaves.try_iter() else {
+        let got = short(leaves);
+        return Err(PyTypeError::new_err(format!(
+            "unflatten: expected a list or another iterable of leaves, got {got}"
+        )));
+    };
+    let leaves = leaves.collect::<PyResult<Vec<_>>>()?;
     let structure = &structure.get().0;
     let (want, got) = (structure.leaves(), leaves.len());
     if want != got {

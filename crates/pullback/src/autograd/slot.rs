@@ -3,7 +3,7 @@
 use crate::error::{Context as _, bail};
 use crate::handle::{Handle, Weak};
 use crate::interp::check_alive;
-use crate::interp::noted::ambient_parts;
+use crate::interp::noted::{self, ambient_parts};
 use crate::interp::reverse::Node;
 use crate::interp::walk::check_settled;
 use crate::{Result, Tensor, TensorType};
@@ -47,6 +47,13 @@ impl GradSlot {
         check_gradient("set_grad", &old.ty(), grad)?;
         extras.set_gradient(self.output, Some(grad.clone()));
         Ok(())
+    }
+
+    /// The leaf that the gradients accumulate in, for a hook that kept nothing of it alive, with a value that its handles had;
+    /// `None` when the leaf is gone, and for what is no leaf.
+    pub fn leaf(&self, value: &Tensor) -> Option<Tensor> {
+        let node = self.node.upgrade().filter(|node| node.is_leaf())?;
+        ambient_parts(value).is_none().then(|| noted::leaf_again(value.clone(), node))
     }
 
     /// True if two slots are one place.

@@ -71,6 +71,11 @@ pub(crate) fn leaf(primal: Tensor) -> Tensor {
     wrap(ambient(), primal, Edge { node, output: 0 })
 }
 
+/// A handle of a leaf that is there, with this value.
+pub(crate) fn leaf_again(primal: Tensor, node: Handle<Node>) -> Tensor {
+    wrap(ambient(), primal, Edge { node, output: 0 })
+}
+
 /// The value and the edge of a tensor that is of the ambient level itself, not of a transform above it.
 pub(crate) fn ambient_parts(t: &Tensor) -> Option<(&Tensor, &Edge)> {
     match t.repr() {
