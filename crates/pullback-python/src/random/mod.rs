@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pullback::random::{AnySource, Generator, Key};
 use pyo3::Borrowed;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyMemoryError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyList;
@@ -45,7 +45,18 @@ impl PyKey {
     /// So many keys that derive from this one: those of `fold_in` for the numbers from 0.
     #[pyo3(signature = (num=2))]
     fn split<'py>(&self, py: Python<'py>, num: u64) -> PyResult<Bound<'py, PyList>> {
-        let keys = (0..num).map(|k| Bound::new(py, self.fold_in(k))).collect::<PyResult<Vec<_>>>()?;
+        let mut keys = Vec::new();
+        if usize::try_from(num).ok().is_none_or(|num| keys.try_reserve_exact(num).is_err()) {
+            return Err(PyMemoryError::new_err(format!(
+                "split: expected a number of keys that memory can hold, got {num}"
+            )));
+        }
+        for k in 0..num {
+            if k % (1 << 16) == 0 {
+                py.check_signals()?;
+            }
+            keys.push(Bound::new(py, self.fold_in(k))?);
+        }
         PyList::new(py, keys)
     }
 
