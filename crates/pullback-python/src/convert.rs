@@ -1,5 +1,7 @@
 //! Values in both directions: tensors, numbers, shapes, and where the interpreter lock is released.
 
+use std::hint::black_box;
+
 use pullback::{Complex, DType, Scalar, Tensor, TensorType};
 use pyo3::exceptions::{PyMemoryError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::intern;
@@ -7,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyComplexMethods, PyFloat, PyInt, PyString, PyTuple};
 
 use crate::error::OrRaise;
+use crate::memory::{Fallible, catch};
 use crate::tensor::PyTensor;
 use crate::tensor::numpy;
 
@@ -21,8 +24,8 @@ const LARGE: usize = 1 << 14;
 
 /// Calls `f`, which works on about this many elements and needs no Python, without the interpreter lock if that is worth it.
 #[inline]
-pub fn compute<R: Send>(py: Python<'_>, elements: usize, f: impl FnOnce() -> R + Send) -> R {
-    if elements < LARGE { f() } else { py.detach(f) }
+pub fn compute<R: Fallible + Send>(py: Python<'_>, elements: usize, f: impl FnOnce() -> R + Send) -> R {
+    catch(|| if elements < LARGE { f() } else { py.detach(f) })
 }
 
 /// A tensor or a number as an argument of an operation.
@@ -105,7 +108,8 @@ const MUCH: usize = 1 << 30;
 pub fn check_memory(function: &str, shape: &[usize], dtype: DType) -> PyResult<()> {
     // What overflows is refused elsewhere.
     let bytes = shape.iter().try_fold(dtype.size(), |n, &d| n.checked_mul(d)).unwrap_or(0);
-    if bytes < MUCH || Vec::<u8>::new().try_reserve_exact(bytes).is_ok() {
+    // Without the black box, the compiler leaves out an allocation that is not used.
+    if bytes < MUCH || black_box(&mut Vec::<u8>::new()).try_reserve_exact(bytes).is_ok() {
         return Ok(());
     }
     Err(PyMemoryError::new_err(format!(

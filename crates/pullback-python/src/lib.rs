@@ -11,6 +11,8 @@ mod func;
 mod function;
 mod init;
 mod io;
+mod memory;
+mod nest;
 mod ops;
 mod random;
 mod system;
@@ -27,6 +29,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     // For tests of speed, which say nothing of a debug build.
     module.add("_is_optimized", !cfg!(debug_assertions))?;
+    memory::register();
     error::register(module)?;
     function::register(module)?;
     dtype::register(module)?;

@@ -14,11 +14,18 @@ const WAYS: &[(&str, &str)] = &[
     ("`Grad::cotangents`", "`grad_outputs`"),
     ("`Ellipsis`, got several; help: write `..`", "`...`, got several; help: write `:`"),
     ("use `to_vec`, or select an element first", "use `tolist`, or select an element first"),
+    (
+        "use `cond` in place of an `if`, `where_` between elements",
+        "use `cond` in place of an `if`, `where` between elements",
+    ),
+    ("operations such as `where_`", "operations such as `where`"),
+    ("`to_vec` reads the data", "`tolist` reads the data"),
+    ("..=", " to "),
     ("`Anomaly::infinities`", "`detect_anomaly(infinities=True)`"),
 ];
 
 /// What says where, in Rust and here.
-const PLACES: &[(&str, &str)] = &[("i: ", "indexing: "), ("set_: ", "assignment: ")];
+const PLACES: &[(&str, &str)] = &[("i: ", "indexing: "), ("set_: ", "assignment: "), ("to_vec: ", "tolist: ")];
 
 /// `text`, with paths as `module.name`.
 pub fn in_python(text: String) -> String {

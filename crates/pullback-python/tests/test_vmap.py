@@ -162,7 +162,7 @@ def test_t55_only_tensors_have_lanes():
 
 @pytest.mark.parametrize("dim", [2, -3])
 def test_t56_in_dims_exist(dim):
-    with pytest.raises(IndexError, match=rf"vmap: in_dims: dim {dim} is out of range for argument\[0\]\['x'\] \(f64\[2,3\]\) \(valid: -2..=1\)"):
+    with pytest.raises(IndexError, match=rf"vmap: in_dims: dim {dim} is out of range for argument\[0\]\['x'\] \(f64\[2,3\]\) \(valid: -2 to 1\)"):
         vmap(lambda p: p["x"], in_dims=dim)({"x": f64(MATRIX)})
     with pytest.raises(IndexError, match="dim 0 is out of range"):
         vmap(lambda x: x)(f64(1.0))
@@ -187,7 +187,7 @@ def test_t59_out_dims_have_the_structure_of_the_results():
 
 
 def test_t60_out_dims_exist():
-    with pytest.raises(IndexError, match=r"dim 2 is out of range for result\['a'\] with its lanes, f64\[\] \(valid: -1..=0\)"):
+    with pytest.raises(IndexError, match=r"dim 2 is out of range for result\['a'\] with its lanes, f64\[\] \(valid: -1 to 0\)"):
         vmap(lambda x: {"a": x}, out_dims=2)(f64([1.0]))
 
 

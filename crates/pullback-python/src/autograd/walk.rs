@@ -9,6 +9,7 @@ use pyo3::types::{PyDict, PyTuple};
 use super::{entries, tensors};
 use crate::convert::wrap;
 use crate::error::OrRaise as _;
+use crate::memory::catch;
 use crate::tensor::PyTensor;
 
 /// The gradients that a walk begins with. A `None` among them stands for the 1 of a scalar.
@@ -104,12 +105,12 @@ fn grad<'py>(
         options = options.batched();
     }
     // Rules and hooks of users attach again.
-    let found = py.detach(|| match (materialize_grads, allow_unused) {
+    let walk = || match (materialize_grads, allow_unused) {
         (true, _) => options.materialize_grads().of(&outputs, &inputs).map(|all| all.into_iter().map(Some).collect()),
         (false, Some(true)) => options.optional(&outputs, &inputs),
         (false, _) => options.of(&outputs, &inputs).map(|all| all.into_iter().map(Some).collect()),
-    });
-    let found: Vec<Option<Tensor>> = found.or_raise()?;
+    };
+    let found: Vec<Option<Tensor>> = catch(|| py.detach(walk)).or_raise()?;
     let found = found.into_iter().map(|grad| grad.map(|grad| wrap(py, grad)).transpose());
     let found = found.collect::<PyResult<Vec<_>>>()?;
     match keys {
@@ -147,11 +148,11 @@ pub fn accumulate(
         options = options.create_graph();
     }
     let outputs = outputs.to_vec();
-    py.detach(|| match &inputs {
+    let walk = || match &inputs {
         None => options.run(&outputs),
         Some(inputs) => options.run_to(&outputs, inputs),
-    })
-    .or_raise()
+    };
+    catch(|| py.detach(walk)).or_raise()
 }
 
 /// Walks back from tensors and adds the gradients of their sum to the leaves that they depend on.

@@ -9,6 +9,7 @@ use super::inside::Inside;
 use crate::autograd::Block;
 use crate::convert::wrap;
 use crate::error::from_py;
+use crate::nest::Nest;
 use crate::tensor::PyTensor;
 use crate::tree::{Build as _, Kind, PyTree, Shaped, Structure, flatten, flatten_into, is_array, is_inexact, short};
 
@@ -146,6 +147,7 @@ impl<'py> Call<'_, 'py> {
         // What the function sets by `set_grad_enabled(..)` is not for its caller.
         let _block = Block::begin();
         let _inside = Inside::enter();
+        let _nest = Nest::enter().map_err(from_py)?;
         let run = || self.function.call(self.replaced(selected)?, self.constants()?.as_ref());
         run().map_err(from_py)
     }

@@ -9,6 +9,7 @@ use pyo3::types::{PyBool, PyTuple};
 
 use super::transformed::check_callable;
 use crate::error::{OrRaise as _, from_py};
+use crate::memory::catch;
 use crate::tensor::PyTensor;
 use crate::tree::{Build as _, Numbers, PyTree, Shaped, Structure, class_name, flatten, flatten_into, flatten_like};
 
@@ -114,7 +115,7 @@ pub fn cond<'py>(
         let pred = predicate(pred).map_err(|e| e.in_context("cond"))?;
         pullback::cond(&pred, |x: &PyTree| branch(true_fn, x), |x: &PyTree| branch(false_fn, x), &operands)
     };
-    run().or_raise()?.build(py)
+    catch(run).or_raise()?.build(py)
 }
 
 /// The state after `body_fn` has been applied to it as long as `cond_fn` of it holds.
@@ -155,7 +156,7 @@ pub fn while_loop<'py>(
     }
     let holds = |x: &PyTree| predicate(&call(cond_fn, x)?);
     let body = |x: &PyTree| state_like(&init.structure, &call(body_fn, x)?);
-    options.run(holds, body, &init).or_raise()?.build(cond_fn.py())
+    catch(|| options.run(holds, body, &init)).or_raise()?.build(cond_fn.py())
 }
 
 /// The state after `body_fn(i, state)` has been applied for each int `i` from `lower` up to, but not including, `upper`.
@@ -184,7 +185,7 @@ pub fn fori<'py>(
         state_like(&init.structure, &out)
     };
     let steps = usize::try_from(upper.saturating_sub(lower)).unwrap_or(0);
-    pullback::fori(0..steps, body, &init).or_raise()?.build(py)
+    catch(|| pullback::fori(0..steps, body, &init)).or_raise()?.build(py)
 }
 
 /// A loop over slices that carries a state and stacks a result per step.
@@ -251,9 +252,9 @@ pub fn scan<'py>(
                     PyValueError::new_err("scan: expected `checkpoint` to be a number of steps, True or None")
                 })?),
             };
-            options.checkpoint(steps).run(step, &init, &xs).or_raise()?
+            catch(|| options.checkpoint(steps).run(step, &init, &xs)).or_raise()?
         }
-        _ => options.run(step, &init, &xs).or_raise()?,
+        _ => catch(|| options.run(step, &init, &xs)).or_raise()?,
     };
     Ok((carry.build(py)?, ys.build(py)?).into_pyobject(py)?.into_any())
 }
@@ -276,7 +277,7 @@ pub fn map<'py>(f: &Bound<'py, PyAny>, xs: &Bound<'py, PyAny>) -> PyResult<Bound
         let out = x.build(f.py()).and_then(|x| f.call1((x,))).map_err(from_py)?;
         state(&out).map_err(from_py)
     };
-    pullback::map(slice, &xs).or_raise()?.build(f.py())
+    catch(|| pullback::map(slice, &xs)).or_raise()?.build(f.py())
 }
 
 /// The same tree as a constant: no transform differentiates through its tensors, in either mode. `vmap` is not stopped.

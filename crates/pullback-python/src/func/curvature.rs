@@ -11,6 +11,7 @@ use super::transformed::{Transform, Transformed, check_callable};
 use super::vjp::{like, triple};
 use super::vmap::Given;
 use crate::error::OrRaise as _;
+use crate::memory::catch;
 use crate::tree::{Build as _, PyTree};
 
 struct Diagonal {
@@ -195,6 +196,6 @@ fn product<'py>(
     let call = Call { function: func, args: &args, kwargs };
     let x = if several.is_some() { call.all(name) } else { call.select(name, &Argnums::One(0)) }?;
     let v = like(name, &x.structure, "v", v)?;
-    let (value, product, aux) = run(&call, &x, &v).or_raise()?;
+    let (value, product, aux) = catch(|| run(&call, &x, &v)).or_raise()?;
     triple(value.build(py)?, product.build(py)?, aux)
 }

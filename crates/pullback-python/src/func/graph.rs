@@ -10,6 +10,7 @@ use super::transformed::{Transform, Transformed, generic};
 use super::vjp::like;
 use crate::convert::wrap;
 use crate::error::{OrRaise as _, from_py};
+use crate::memory::catch;
 use crate::tensor::PyTensor;
 use crate::tree::{Build as _, PyTree, Structure, flatten};
 
@@ -65,7 +66,7 @@ impl PyGraph {
     #[pyo3(signature = (*args))]
     fn __call__<'py>(&self, args: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
         let arguments = like("graph", &self.arguments, "argument", args)?;
-        self.graph.call(&arguments).or_raise()?.build(args.py())
+        catch(|| self.graph.call(&arguments)).or_raise()?.build(args.py())
     }
 
     /// Checks that every value is defined once and before it is used, and that every operation returns the types that are written

@@ -10,6 +10,7 @@ use pyo3::types::PyType;
 use super::call::tensors;
 use super::transformed::{check_callable, generic};
 use crate::error::{OrRaise as _, from_py};
+use crate::memory::catch;
 use crate::tree::{Build as _, Numbers, PyTree, Shaped, flatten, flatten_into, flatten_like};
 
 /// The method for the linear systems of derivatives: `dense`, `cg` or `gmres`.
@@ -151,7 +152,8 @@ pub struct Solution {
 #[pymethods]
 impl Solution {
     fn __call__<'py>(&self, p: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        self.root.apply(&flatten(p)?).or_raise()?.build(p.py())
+        let tree = flatten(p)?;
+        catch(|| self.root.apply(&tree)).or_raise()?.build(p.py())
     }
 
     #[classmethod]
@@ -281,7 +283,8 @@ pub struct LinearSolution {
 #[pymethods]
 impl LinearSolution {
     fn __call__<'py>(&self, p: &Bound<'py, PyAny>, b: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        self.system.apply(&(flatten(p)?, flatten(b)?)).or_raise()?.build(p.py())
+        let both = (flatten(p)?, flatten(b)?);
+        catch(|| self.system.apply(&both)).or_raise()?.build(p.py())
     }
 
     #[classmethod]

@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 
 use super::call::Call;
+use crate::memory::catch;
 
 /// What a transform does with a call.
 pub trait Transform: Send + Sync {
@@ -53,7 +54,7 @@ impl Transformed {
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let function = self.function.bind(args.py());
-        self.transform.call(&Call { function, args, kwargs })
+        catch(|| self.transform.call(&Call { function, args, kwargs }))
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {

@@ -8,6 +8,7 @@ use pyo3::types::{PyDict, PyTuple, PyType};
 use super::call::{Call, split, tensors};
 use super::transformed::{check_callable, generic};
 use crate::error::OrRaise as _;
+use crate::memory::catch;
 use crate::tree::{Build as _, PyTree, Shaped, Structure, class_name, flatten_like};
 
 /// The tree of a value that must have a structure; `value` is what messages call it.
@@ -32,7 +33,7 @@ impl VjpFunction {
     fn __call__<'py>(&self, cotangents: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = cotangents.py();
         let cotangents = like("vjp", &self.results, "cotangents", cotangents)?;
-        self.pullback.call(&cotangents).or_raise()?.build(py)
+        catch(|| self.pullback.call(&cotangents)).or_raise()?.build(py)
     }
 
     fn __repr__(&self) -> String {
@@ -83,7 +84,7 @@ pub fn vjp<'py>(
         let (value, aux) = split(call.run(x)?, has_aux)?;
         Ok((tensors(&value)?, aux))
     };
-    let (value, pullback, aux) = Vjp::new().has_aux().of(f)(&x).or_raise()?;
+    let (value, pullback, aux) = catch(|| Vjp::new().has_aux().of(f)(&x)).or_raise()?;
     let results = value.structure.clone();
     let vjp_fn = Bound::new(py, VjpFunction { pullback, results })?.into_any();
     triple(value.build(py)?, vjp_fn, aux)
@@ -147,7 +148,7 @@ pub fn jvp<'py>(
         let (value, aux) = split(call.run(x)?, has_aux)?;
         Ok((tensors(&value)?, aux))
     };
-    let (value, tangent, aux) = Jvp::new().strict(strict).has_aux().of(f)(&x, &dx).or_raise()?;
+    let (value, tangent, aux) = catch(|| Jvp::new().strict(strict).has_aux().of(f)(&x, &dx)).or_raise()?;
     triple(value.build(py)?, tangent.build(py)?, aux)
 }
 
@@ -166,7 +167,7 @@ impl JvpFunction {
     fn __call__<'py>(&self, tangents: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
         let py = tangents.py();
         let tangents = like("linearize", &self.arguments, "tangents", tangents)?;
-        self.pushforward.call(&tangents).or_raise()?.build(py)
+        catch(|| self.pushforward.call(&tangents)).or_raise()?.build(py)
     }
 
     #[classmethod]
@@ -213,7 +214,7 @@ pub fn linearize<'py>(
     let call = Call { function: func, args: primals, kwargs };
     let x = call.all("linearize")?;
     let f = |x: &PyTree| tensors(&call.run(x)?);
-    let (value, pushforward) = pullback::linearize(f, &x).or_raise()?;
+    let (value, pushforward) = catch(|| pullback::linearize(f, &x)).or_raise()?;
     let jvp_fn = Bound::new(py, JvpFunction { pushforward, arguments: x.structure })?.into_any();
     triple(value.build(py)?, jvp_fn, None)
 }

@@ -15,7 +15,7 @@ use crate::convert::count;
 use crate::error::{OrRaise as _, from_py, to_py};
 use crate::tensor::PyTensor;
 use crate::tree::{
-    Build as _, Kind, PyTree, Shaped, Structure, class_name, flatten, flatten_into, is_array, open, short,
+    Build as _, Kind, PyTree, Shaped, Structure, check_depth, class_name, flatten, flatten_into, is_array, open, short,
 };
 
 /// What `in_dims` or `out_dims` says at one place.
@@ -49,6 +49,8 @@ fn read(spec: &Bound<'_, PyAny>) -> PyResult<Spec> {
 struct Mapped {
     leaves: Vec<Tensor>,
     dims: Vec<Option<isize>>,
+    /// How many containers deep it is at present.
+    depth: usize,
 }
 
 /// What is wrong at a place of the arguments or the results; the path grows from the inside out.
@@ -155,6 +157,7 @@ impl Mapped {
         name: &'static str,
         part: fn(&mut Self, &Bound<'_, PyAny>, &Bound<'_, PyAny>) -> std::result::Result<Structure, Fault>,
     ) -> std::result::Result<Structure, Fault> {
+        check_depth(self.depth)?;
         let specs = open(spec)?;
         let Some((kind, children)) = open(x)? else { return Err(other_structure(name, spec, x)) };
         let Some(specs) = specs.and_then(|(other, specs)| kind.in_order(&other, specs)) else {
@@ -164,6 +167,7 @@ impl Mapped {
             return Err(other_structure(name, spec, x));
         }
         let mut structures = Vec::with_capacity(children.len());
+        self.depth += 1;
         for (k, ((child, fixed), (spec, _))) in children.into_iter().zip(specs).enumerate() {
             structures.push(match fixed {
                 true => Structure::Static(Arc::new(child.unbind())),
@@ -173,6 +177,7 @@ impl Mapped {
                 })?,
             });
         }
+        self.depth -= 1;
         Ok(Structure::node(kind, structures))
     }
 }
@@ -325,7 +330,7 @@ pub fn vmap(
     for spec in [outer, out_dims.bind(py)] {
         // One that contains itself is refused here.
         flatten(spec)?;
-        check(spec)?;
+        check(spec, 0)?;
     }
     let (randomness, chunk_size) = (parse_randomness(py, "vmap", &randomness)?, parse_chunk_size("vmap", chunk_size)?);
     let batch_size = batch_size.map(|size| count("vmap", "batch_size", 0, size)).transpose()?;
@@ -333,13 +338,14 @@ pub fn vmap(
 }
 
 /// An error unless a spec is made of ints and None.
-fn check(spec: &Bound<'_, PyAny>) -> PyResult<()> {
+fn check(spec: &Bound<'_, PyAny>, depth: usize) -> PyResult<()> {
+    check_depth(depth)?;
     if let Spec::Inner = read(spec)?
         && let Some((_, inner)) = open(spec)?
     {
         for (inner, fixed) in inner {
             if !fixed {
-                check(&inner)?;
+                check(&inner, depth + 1)?;
             }
         }
     }

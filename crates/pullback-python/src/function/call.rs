@@ -17,6 +17,7 @@ use super::severed::Severed;
 use crate::autograd::Block;
 use crate::convert::wrap;
 use crate::error::from_py;
+use crate::nest::Nest;
 use crate::tensor::PyTensor;
 use crate::tree::{Structure, flatten_into};
 
@@ -153,6 +154,7 @@ impl Call {
     ) -> Result<Bound<'py, PyAny>> {
         let py = method.py();
         let _block = Block::begin();
+        let _nest = Nest::enter().map_err(from_py)?;
         let call = || method.call1(PyTuple::new(py, args)?);
         call().map_err(|raised| {
             let note = format!("in `{name}` of function `{}`", self.0.facts.name);

@@ -16,6 +16,7 @@ use pyo3::types::{PyDict, PyTuple, PyType};
 
 use crate::convert::wrap;
 use crate::error::OrRaise as _;
+use crate::memory::catch;
 use crate::tensor::PyTensor;
 use call::Call;
 use class::{Facts, ONCE};
@@ -114,7 +115,7 @@ impl PyFunction {
         let facts = Facts::of(cls)?;
         let args = facts.bind(args, kwargs)?;
         let (call, tensors) = Call::new(cls, facts, &args)?;
-        let outs = call.apply(&tensors).or_raise()?;
+        let outs = catch(|| call.apply(&tensors)).or_raise()?;
         drop(tensors);
         finish(&call, &args, outs)
     }

@@ -95,6 +95,9 @@ pub unsafe fn enter(
 
 #[cold]
 fn panicked(panic: &(dyn Any + Send)) -> PyErr {
+    if let Some(raised) = crate::memory::exception(panic) {
+        return raised;
+    }
     let text = panic.downcast_ref::<String>().map(String::as_str);
     InternalError::new_err(text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("a panic").to_owned())
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pullback::random::{AnySource, Generator, Key};
 use pyo3::Borrowed;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyMemoryError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyList;
@@ -56,7 +56,18 @@ impl PyKey {
     #[pyo3(signature = (num=None), text_signature = "($self, num=2)")]
     fn split<'py>(&self, py: Python<'py>, num: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyList>> {
         let num = num.map_or(Ok(2), |num| count("split", "num", 0, num))? as u64;
-        let keys = (0..num).map(|k| Bound::new(py, PyKey(self.0.fold_in(k)))).collect::<PyResult<Vec<_>>>()?;
+        let mut keys = Vec::new();
+        if usize::try_from(num).ok().is_none_or(|num| keys.try_reserve_exact(num).is_err()) {
+            return Err(PyMemoryError::new_err(format!(
+                "split: expected a number of keys that memory can hold, got {num}"
+            )));
+        }
+        for k in 0..num {
+            if k % (1 << 16) == 0 {
+                py.check_signals()?;
+            }
+            keys.push(Bound::new(py, PyKey(self.0.fold_in(k)))?);
+        }
         PyList::new(py, keys)
     }
 

@@ -9,6 +9,7 @@ use super::{PyTensor, data};
 use crate::convert::{Device, Operand, Sizes, check_memory, compute, count, expect_operand, number, shape};
 use crate::dtype::DTypeArg;
 use crate::error::OrRaise;
+use crate::memory::catch;
 
 /// The new tensor as an object, as a leaf if gradients are asked for.
 fn finish(tensor: Tensor, requires_grad: bool) -> PyResult<PyTensor> {
@@ -290,7 +291,7 @@ fn constant_like(
     requires_grad: bool,
 ) -> PyResult<PyTensor> {
     let _ = device;
-    finish(Tensor::full(like.shape(), value, dtype_or(dtype, like.dtype())).or_raise()?, requires_grad)
+    finish(catch(|| Tensor::full(like.shape(), value, dtype_or(dtype, like.dtype()))).or_raise()?, requires_grad)
 }
 
 /// Zeros with the shape and dtype of a tensor.

@@ -312,13 +312,31 @@ impl Elements {
                 "from_dlpack: expected elements that a tensor can hold, got those of code {code} with {bits} bits and {lanes} lanes"
             ))
         })?;
-        let rank = view.rank as usize;
+        let rank = usize::try_from(view.rank).map_err(|_| {
+            PyBufferError::new_err(format!("from_dlpack: expected a rank of at least 0, got {}", view.rank))
+        })?;
+        if rank > 0 && view.shape.is_null() {
+            return Err(PyBufferError::new_err(format!("from_dlpack: expected the sizes of {rank} dims, got none")));
+        }
         let list = |place: *mut i64| match rank {
             0 => Vec::new(),
             // SAFETY: the lists are as long as the rank says.
             _ => unsafe { std::slice::from_raw_parts(place, rank) }.to_vec(),
         };
-        let shape: Vec<usize> = list(view.shape).into_iter().map(|n| n as usize).collect();
+        let sizes = list(view.shape);
+        if let Some(n) = sizes.iter().find(|&&n| n < 0) {
+            return Err(PyBufferError::new_err(format!(
+                "from_dlpack: expected sizes of at least 0, got {n} in {sizes:?}"
+            )));
+        }
+        let shape: Vec<usize> = sizes.iter().map(|&n| n as usize).collect();
+        // Dims of size 0 do not make up for others, as elsewhere in the library.
+        let span = shape.iter().try_fold(dtype.size(), |n, &d| n.checked_mul(d.max(1)));
+        if span.is_none_or(|n| n > isize::MAX as usize / 16) {
+            let text = format!("from_dlpack: expected a shape that memory can hold, got {sizes:?}");
+            return Err(PyBufferError::new_err(text));
+        }
+        let is_empty = shape.contains(&0);
         let strides = if view.strides.is_null() {
             let mut strides = vec![1isize; rank];
             for k in (1..rank).rev() {
@@ -328,6 +346,19 @@ impl Elements {
         } else {
             list(view.strides).into_iter().map(|s| s as isize).collect()
         };
+        if !is_empty && view.data.is_null() {
+            return Err(PyBufferError::new_err(format!(
+                "from_dlpack: expected the elements of {sizes:?}, got no address"
+            )));
+        }
+        // The distance between the first and the last element, over all dims in one direction.
+        let reach = shape.iter().zip(&strides).try_fold(dtype.size(), |sum, (&n, &stride)| {
+            n.saturating_sub(1).checked_mul(stride.unsigned_abs())?.checked_mul(dtype.size())?.checked_add(sum)
+        });
+        if !is_empty && reach.is_none_or(|bytes| bytes > isize::MAX as usize) {
+            let text = format!("from_dlpack: expected strides within memory, got {strides:?} for the shape {sizes:?}");
+            return Err(PyBufferError::new_err(text));
+        }
         let start = view.data.cast_const().cast::<u8>().wrapping_add(view.offset as usize);
         Ok(Elements { start, shape, strides, dtype })
     }

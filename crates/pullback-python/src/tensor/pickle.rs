@@ -11,7 +11,10 @@ use crate::error::OrRaise;
 
 /// A tensor with a copy of elements that lie one after the other.
 pub fn from_bytes(bytes: &[u8], shape: &[usize], dtype: DType) -> PyResult<Tensor> {
-    let count = shape.iter().try_fold(dtype.size(), |n, &d| n.checked_mul(d));
+    // Dims of size 0 do not make up for others: strides are products of those.
+    let span =
+        shape.iter().try_fold(dtype.size(), |n, &d| n.checked_mul(d.max(1))).filter(|&n| n <= isize::MAX as usize);
+    let count = span.map(|n| if shape.contains(&0) { 0 } else { n });
     if count != Some(bytes.len()) {
         return Err(PyValueError::new_err(format!(
             "tensor: expected the bytes of {dtype}{shape:?}, got {} bytes",
@@ -43,7 +46,7 @@ pub fn from_bytes(bytes: &[u8], shape: &[usize], dtype: DType) -> PyResult<Tenso
 
 /// The elements of a tensor one after the other.
 pub fn to_bytes<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Bound<'py, PyBytes>> {
-    let mut memory = tensor.memory().or_raise()?;
+    let mut memory = tensor.memory_for("pickle").or_raise()?;
     if !memory.is_contiguous() {
         // SAFETY: the memory is that of a tensor.
         let packed =

@@ -98,11 +98,7 @@ fn part<S: Sink>(x: &Bound<'_, PyAny>, sink: &mut S, depth: usize) -> PyResult<S
     if x.is_exact_instance_of::<PyTensor>() {
         return leaf(x, sink);
     }
-    if depth > MAX_DEPTH {
-        return Err(PyRecursionError::new_err(format!(
-            "expected a tree, got containers that are nested more than {MAX_DEPTH} deep; does one contain itself?"
-        )));
-    }
+    check_depth(depth)?;
     if let Ok(tuple) = x.cast_exact::<PyTuple>() {
         return Ok(Structure::node(
             Kind::Tuple,
@@ -125,6 +121,17 @@ fn part<S: Sink>(x: &Bound<'_, PyAny>, sink: &mut S, depth: usize) -> PyResult<S
         Some(container) => container.flatten(sink, depth),
         None => leaf(x, sink),
     }
+}
+
+/// An error for what is nested so deep that it is taken for a cycle.
+#[inline]
+pub fn check_depth(depth: usize) -> PyResult<()> {
+    if depth <= MAX_DEPTH {
+        return Ok(());
+    }
+    Err(PyRecursionError::new_err(format!(
+        "expected a tree, got containers that are nested more than {MAX_DEPTH} deep; does one contain itself?"
+    )))
 }
 
 fn leaf<S: Sink>(x: &Bound<'_, PyAny>, sink: &mut S) -> PyResult<Structure> {

@@ -12,7 +12,7 @@ mod module;
 mod registry;
 
 pub use build::Build;
-pub use flatten::{Numbers, Sink, flatten, flatten_into, flatten_like, is_array, is_inexact, open};
+pub use flatten::{Numbers, Sink, check_depth, flatten, flatten_into, flatten_like, is_array, is_inexact, open};
 pub use module::register as register_module;
 pub use registry::Registered;
 

@@ -9,7 +9,7 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicIsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Elements start on a cache line, which is also the widest vector register.
 const ALIGN: usize = 64;
@@ -47,8 +47,11 @@ impl Buffer {
             return Buffer { ptr: cached.unwrap_or_else(|| allocate(size)), bytes: size };
         }
         let size = large_size(bytes);
+        // The lock is given up before memory is asked for, and only what was had is counted.
+        let kept = shared().take(size);
+        let ptr = kept.unwrap_or_else(|| allocate(size));
         count(size as isize);
-        Buffer { ptr: shared().take(size).unwrap_or_else(|| allocate(size)), bytes: size }
+        Buffer { ptr, bytes: size }
     }
 
     pub(crate) fn as_ptr(&self) -> *const u8 {
@@ -117,7 +120,31 @@ pub fn clear_cache() {
 
 fn layout(size: usize) -> Layout {
     let align = if size >= HUGE { HUGE } else { ALIGN };
-    Layout::from_size_align(size, align).expect("the size of a tensor overflows")
+    Layout::from_size_align(size, align).unwrap_or_else(|_| too_large())
+}
+
+/// What is called where memory cannot be had; see [`on_no_memory`].
+static NO_MEMORY: OnceLock<fn(usize)> = OnceLock::new();
+
+/// Has `f` called with the number of bytes where the memory for a tensor cannot be had, before the panic or the end of the
+/// process that follows. It may unwind by itself (`std::panic::resume_unwind`), with a payload that its caller knows.
+///
+/// The first one stays; true if it is this one.
+///
+/// ```
+/// assert!(pullback::dynamic::on_no_memory(|bytes| eprintln!("no {bytes} bytes")));
+/// ```
+#[cfg(feature = "dynamic")]
+pub fn on_no_memory(f: fn(bytes: usize)) -> bool {
+    NO_MEMORY.set(f).is_ok()
+}
+
+#[cold]
+fn too_large() -> ! {
+    if let Some(f) = NO_MEMORY.get() {
+        f(usize::MAX);
+    }
+    panic!("the size of a tensor overflows")
 }
 
 #[cold]
@@ -125,6 +152,9 @@ fn allocate(size: usize) -> NonNull<u8> {
     let layout = layout(size);
     // SAFETY: the size is not zero.
     let Some(ptr) = NonNull::new(unsafe { alloc(layout) }) else {
+        if let Some(f) = NO_MEMORY.get() {
+            f(size);
+        }
         // A tensor that is too large is a mistake that a program may want to survive, other than one that is out of memory.
         match size >= HUGE {
             true => panic!("expected {size} bytes of memory for a tensor, which the system does not have"),
@@ -163,7 +193,7 @@ fn large_size(bytes: usize) -> usize {
     let last = bytes.max(ALIGN) - 1;
     let step = (1usize << last.ilog2()).div_ceil(4).max(ALIGN);
     let step = if last >= HUGE { step.max(HUGE) } else { step };
-    bytes.max(1).checked_next_multiple_of(step).expect("the size of a tensor overflows")
+    bytes.max(1).checked_next_multiple_of(step).unwrap_or_else(|| too_large())
 }
 
 /// Live bytes allocated and freed on threads that have ended, or while they end.

@@ -6,6 +6,8 @@ mod view;
 use std::mem::MaybeUninit;
 
 use buffer::Buffer;
+#[cfg(feature = "dynamic")]
+pub use buffer::on_no_memory;
 pub use buffer::{clear_cache, live_bytes};
 use smallvec::SmallVec;
 pub(crate) use view::Cut;

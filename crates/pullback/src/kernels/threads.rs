@@ -83,12 +83,43 @@ fn split_large(n: usize, grain: usize, nanos: usize, f: &(dyn Fn(Range<usize>) +
         return f(0..n);
     }
     let size = n.div_ceil(threads).next_multiple_of(grain.max(1));
+    if fork::has_lost_pool() {
+        return (0..n).step_by(size).for_each(|start| f(start..(start + size).min(n)));
+    }
     rayon::in_place_scope(|scope| {
         for start in (size..n).step_by(size) {
             scope.spawn(move |_| f(start..(start + size).min(n)));
         }
         f(0..size.min(n));
     });
+}
+
+/// The threads of a pool are not there in a child of `fork`, where handing work to them would wait for ever. Such a child
+/// does all work itself, in the same parts.
+mod fork {
+    use std::sync::Once;
+    use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+    static LOST: AtomicBool = AtomicBool::new(false);
+
+    /// Whether this process came from one that had a pool. To be asked before each use of the pool.
+    pub(super) fn has_lost_pool() -> bool {
+        static WATCHED: Once = Once::new();
+        WATCHED.call_once(watch);
+        LOST.load(Relaxed)
+    }
+
+    #[cfg(all(unix, not(miri)))]
+    fn watch() {
+        extern "C" fn lose() {
+            LOST.store(true, Relaxed);
+        }
+        // SAFETY: the handler writes an atomic and does nothing else, which is allowed in a child.
+        unsafe { libc::pthread_atfork(None, None, Some(lose)) };
+    }
+
+    #[cfg(not(all(unix, not(miri))))]
+    fn watch() {}
 }
 
 #[cfg(test)]

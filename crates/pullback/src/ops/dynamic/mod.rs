@@ -14,6 +14,8 @@ mod options;
 
 pub use argument::{Argument, Value};
 
+pub use crate::array::on_no_memory;
+
 /// A way to call an operation.
 #[derive(Clone, Copy)]
 pub struct Form {
