@@ -242,11 +242,6 @@ pub(crate) trait Op: Send + Sync + 'static {
     /// what `save` was given.
     fn backward(&self, saved: &Saved, needs: &[bool], grads: &[Cotangent]) -> Result<Cotangents>;
 
-    /// [`backward`](Op::backward) with cotangents that nobody needs afterwards, so that their memory may be used.
-    fn backward_taking(&self, saved: &Saved, needs: &[bool], grads: &mut [Cotangent]) -> Result<Cotangents> {
-        self.backward(saved, needs, grads)
-    }
-
     /// The tangent of every output from those of the inputs, of which at least one is not zero.
     fn jvp(&self, saved: &Saved, tangents: &[Tangent]) -> Result<Tangents>;
 

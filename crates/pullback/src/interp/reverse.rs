@@ -82,7 +82,7 @@ impl Call {
             }
         }
         // One variable, which is the place of the result: a second one would be copied to it.
-        let mut found = with_needs(&self.edges, |needs| self.op.backward_taking(saved, needs, &mut grads));
+        let mut found = with_needs(&self.edges, |needs| self.op.backward(saved, needs, &grads));
         if let Ok(cotangents) = &found
             && cotangents.len() != self.edges.len()
         {

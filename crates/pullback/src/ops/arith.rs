@@ -1,6 +1,6 @@
 //! Addition, subtraction, multiplication, division, and how operands come to a common dtype.
 
-use super::family::{Binary, InPlace, Operands, Reads, binary, binary_over, binary_owned};
+use super::family::{Binary, InPlace, Operands, Reads, binary, binary_owned};
 use super::table::{ErrorSample, Naive, OpInfo, Sample, sample_tensor};
 use crate::array::Array;
 use crate::dtype::{Scalar, dispatch, promote_ranked};
@@ -288,12 +288,6 @@ impl Binary for Add {
     fn right(d: &Tensor, _: Operands<'_>) -> Result<Tensor> {
         Ok(d.clone())
     }
-    fn left_over(d: Tensor, _: Operands<'_>) -> Result<Tensor> {
-        Ok(d)
-    }
-    fn right_over(d: Tensor, _: Operands<'_>) -> Result<Tensor> {
-        Ok(d)
-    }
 }
 
 impl Binary for Sub {
@@ -306,9 +300,6 @@ impl Binary for Sub {
     }
     fn right(d: &Tensor, _: Operands<'_>) -> Result<Tensor> {
         d.neg()
-    }
-    fn left_over(d: Tensor, _: Operands<'_>) -> Result<Tensor> {
-        Ok(d)
     }
 }
 
@@ -326,12 +317,6 @@ impl Binary for Mul {
     fn right(d: &Tensor, values: Operands<'_>) -> Result<Tensor> {
         d.mul(values.lhs())
     }
-    fn left_over(d: Tensor, values: Operands<'_>) -> Result<Tensor> {
-        binary_over::<Mul>(d, values.rhs())
-    }
-    fn right_over(d: Tensor, values: Operands<'_>) -> Result<Tensor> {
-        binary_over::<Mul>(d, values.lhs())
-    }
 }
 
 impl Binary for Div {
@@ -344,9 +329,6 @@ impl Binary for Div {
     }
     fn left(d: &Tensor, values: Operands<'_>) -> Result<Tensor> {
         d.div(values.rhs())
-    }
-    fn left_over(d: Tensor, values: Operands<'_>) -> Result<Tensor> {
-        binary_over::<Div>(d, values.rhs())
     }
     fn right(d: &Tensor, values: Operands<'_>) -> Result<Tensor> {
         // The quotient of the forward pass stands in for lhs / rhs.

@@ -335,16 +335,6 @@ pub(crate) trait Binary: Sized + Send + Sync + 'static {
         let _ = values;
         Err(discrete(Self::NAME, d))
     }
-
-    /// [`left`](Binary::left) where `d` may be written over.
-    fn left_over(d: Tensor, values: Operands<'_>) -> Result<Tensor> {
-        Self::left(&d, values)
-    }
-
-    /// [`right`](Binary::right) where `d` may be written over.
-    fn right_over(d: Tensor, values: Operands<'_>) -> Result<Tensor> {
-        Self::right(&d, values)
-    }
 }
 
 /// A [`Binary`] as an operation.
@@ -414,11 +404,6 @@ pub(crate) fn binary_owned<K: InPlace>(mut a: Tensor, mut b: Tensor) -> Result<T
         return Ok(b);
     }
     with_common_dtype(&a, &b, K::FLOAT, binary::<K>)
-}
-
-/// [`binary_owned`] where only the left operand may be taken apart.
-pub(crate) fn binary_over<K: InPlace>(mut a: Tensor, b: &Tensor) -> Result<Tensor> {
-    if put_over::<K>(&mut a, b, true)? { Ok(a) } else { with_common_dtype(&a, b, K::FLOAT, binary::<K>) }
 }
 
 /// Puts the result in the place of `own`, the left or the right operand, if nobody else holds that.
@@ -539,26 +524,6 @@ impl<K: Binary> Op for BinaryOp<K> {
         } else {
             Cotangent::zero()
         });
-        Ok(out)
-    }
-
-    fn backward_taking(&self, saved: &Saved, needs: &[bool], grads: &mut [Cotangent]) -> Result<Cotangents> {
-        let both = (needs[0], needs[1] && K::VARIES_RIGHT);
-        if Self::shapes(saved).is_some() || grads[0].as_tensor().is_none_or(|g| g.dtype().is_complex()) {
-            return self.backward(saved, needs, grads);
-        }
-        let values = Self::operands(saved, both);
-        let mut out = Cotangents::from_elem(Cotangent::zero(), 2);
-        let Some(g) = std::mem::take(&mut grads[0]).into_tensor() else { return Ok(out) };
-        match both {
-            (true, true) => {
-                out[0] = K::left(&g, values)?.into();
-                out[1] = K::right_over(g, values)?.into();
-            }
-            (true, false) => out[0] = K::left_over(g, values)?.into(),
-            (false, true) => out[1] = K::right_over(g, values)?.into(),
-            (false, false) => {}
-        }
         Ok(out)
     }
 
