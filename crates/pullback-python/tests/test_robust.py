@@ -219,3 +219,34 @@ def test_sizes_that_take_for_ever_are_refused_at_once():
         with pytest.raises(MemoryError):
             f(2147483647, 1000000)
     assert len(pb.random.split(key, 3)) == 3
+
+
+def test_the_collector_may_come_at_any_time():
+    done = run("""
+        import gc
+        import pullback as pb
+        from pullback.autograd import Function
+        from pullback.func import grad, linearize, vjp, vmap
+
+        class Double(Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x)
+                ctx.factor = 2
+                return x * 2
+
+            @staticmethod
+            def backward(ctx, g):
+                return g * ctx.factor
+
+        gc.set_threshold(1, 1, 1)
+        x = pb.tensor([1.0, 2.0])
+        for _ in range(300):
+            assert vmap(grad(lambda x: Double.apply(x) * x))(x).tolist() == [4.0, 8.0]
+            vjp(Double.apply, x)[1](x)
+            linearize(lambda x: x * x, x)[1](x)
+            leaf = pb.tensor(3.0, requires_grad=True)
+            Double.apply(leaf).backward()
+            assert leaf.grad.item() == 2.0
+    """)
+    assert done.returncode == 0, done.stderr[-2000:]

@@ -16,7 +16,9 @@ pub trait Transform: Send + Sync {
 // no documentation of its own, which would stand before that.
 #[pyclass(module = "pullback.func", frozen, dict, weakref)]
 pub struct Transformed {
-    function: Py<PyAny>,
+    /// The collector may come between the allocation of an object and the writing of its fields, because a dict is made then. It
+    /// finds zeros, which are `None` here. There is a function as soon as anybody has the object.
+    function: Option<Py<PyAny>>,
     name: &'static str,
     transform: Box<dyn Transform>,
 }
@@ -28,7 +30,12 @@ impl Transformed {
         transform: impl Transform + 'static,
     ) -> PyResult<Transformed> {
         check_callable(name, function)?;
-        Ok(Transformed { function: function.clone().unbind(), name, transform: Box::new(transform) })
+        Ok(Transformed { function: Some(function.clone().unbind()), name, transform: Box::new(transform) })
+    }
+
+    fn function<'py>(&self, py: Python<'py>) -> PyResult<&Bound<'py, PyAny>> {
+        let function = self.function.as_ref().map(|function| function.bind(py));
+        function.ok_or_else(|| crate::error::InternalError::new_err("a transformed function without its function"))
     }
 }
 
@@ -53,12 +60,12 @@ impl Transformed {
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let function = self.function.bind(args.py());
+        let function = self.function(args.py())?;
         catch(|| self.transform.call(&Call { function, args, kwargs }))
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit.call(&self.function)
+        self.function.as_ref().map_or(Ok(()), |function| visit.call(function))
     }
 
     /// A transformed function in a class is a method.
@@ -74,18 +81,18 @@ impl Transformed {
     }
 
     #[getter]
-    fn __wrapped__<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
-        self.function.bind(py).clone()
+    fn __wrapped__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.function(py).cloned()
     }
 
     #[getter]
     fn __doc__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.function.bind(py).getattr("__doc__")
+        self.function(py)?.getattr("__doc__")
     }
 
     /// The names of the function, and what else it has.
     fn __getattr__<'py>(&self, name: Bound<'py, pyo3::types::PyString>) -> PyResult<Bound<'py, PyAny>> {
-        self.function.bind(name.py()).getattr(name)
+        self.function(name.py())?.getattr(name)
     }
 
     #[classmethod]
@@ -94,6 +101,6 @@ impl Transformed {
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(format!("{}({})", self.name, self.function.bind(py).repr()?))
+        Ok(format!("{}({})", self.name, self.function(py)?.repr()?))
     }
 }
