@@ -118,10 +118,15 @@ pub(super) fn contract_as<T: Element>(
         axis.steps[2] = step;
         step *= axis.size as isize;
     }
-    axes.retain(|l| l.size != 1);
 
-    // Columns are those of `b`, or the operands change places.
-    let swap = axes.last().is_some_and(|l| l.steps[1] == 0);
+    // Columns are those of `b`, or the operands change places. Where the step says nothing, because one value is repeated, the label
+    // does.
+    let swap = axes.iter().rposition(|l| l.size != 1).is_some_and(|d| {
+        let [of_a, of_b, _] = axes[d].steps;
+        let label = out[order.as_ref().map_or(d, |order| order[d])];
+        of_b == 0 && (of_a != 0 || b.dim(label).is_none())
+    });
+    axes.retain(|l| l.size != 1);
     let side = |k: usize| usize::from((k == 1) != swap);
     if swap {
         for axis in &mut axes {

@@ -203,8 +203,14 @@ fn contractions_of_every_order_agree_with_loops() {
     }
 }
 
-/// The products that a contraction of contiguous operands makes: how many, and their `m`, `k` and `n`.
+/// [`plan_of`] contiguous operands.
 fn plan(a: (&[u8], &[usize]), b: (&[u8], &[usize]), out: &[u8]) -> [usize; 4] {
+    let [x, y] = [a.1, b.1].map(|shape| Array::full(crate::Shape::from_slice(shape), 1f64));
+    plan_of(Term { array: &x, labels: a.0 }, Term { array: &y, labels: b.0 }, out)
+}
+
+/// The products that a contraction makes: how many, and their `m`, `k` and `n`.
+fn plan_of(a: Term<'_>, b: Term<'_>, out: &[u8]) -> [usize; 4] {
     use std::cell::Cell;
 
     thread_local! {
@@ -216,14 +222,7 @@ fn plan(a: (&[u8], &[usize]), b: (&[u8], &[usize]), out: &[u8]) -> [usize; 4] {
         // SAFETY: as for this function.
         unsafe { super::floating(batch, range) }
     }
-    let [x, y] = [a.1, b.1].map(|shape| Array::full(crate::Shape::from_slice(shape), 1f64));
-    super::contract::contract_as::<f64>(
-        Term { array: &x, labels: a.0 },
-        Term { array: &y, labels: b.0 },
-        out,
-        40,
-        record,
-    );
+    super::contract::contract_as::<f64>(a, b, out, 40, record);
     SEEN.get()
 }
 
@@ -247,4 +246,11 @@ fn contractions_are_as_few_products_as_their_steps_allow() {
     // Two lots of lanes.
     assert_eq!(plan((b"MLk", &[2, lanes, k]), (b"kn", &[k, n]), b"MLn"), [1, 2 * lanes, k, n]);
     assert_eq!(plan((b"LMk", &[lanes, 2, k]), (b"Lkn", &[lanes, k, n]), b"LMn"), [lanes, 2, k, n]);
+    // One value that is repeated, as the cotangent of a sum is, still has rows and columns.
+    let x = Array::full(crate::Shape::from_slice(&[m, k]), 1f64);
+    let y = Array::full(crate::Shape::from_slice(&[1, 1]), 2f64).expand(&[k, n]);
+    let (x, y) = (Term { array: &x, labels: b"mk" }, Term { array: &y, labels: b"kn" });
+    assert_eq!(plan_of(x, y, b"mn"), [1, m, k, n]);
+    assert_eq!(plan_of(y, x, b"mn"), [1, m, k, n]);
+    assert_eq!(plan_of(x, y, b"nm"), [1, n, k, m]);
 }
