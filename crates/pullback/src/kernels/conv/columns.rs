@@ -321,7 +321,7 @@ unsafe fn add_part<T: Real>(from: *const T, to: *mut T, n: usize) {
     unsafe {
         let (values, mut sums) = (from.cast::<[T; STEP]>().read_unaligned(), to.cast::<[T; STEP]>().read_unaligned());
         for l in 0..STEP {
-            sums[l] = sums[l] + if l < n { values[l] } else { T::ZERO };
+            sums[l] += if l < n { values[l] } else { T::ZERO };
         }
         to.cast::<[T; STEP]>().write_unaligned(sums);
     }
