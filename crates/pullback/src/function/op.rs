@@ -210,7 +210,7 @@ pub(crate) trait Op: Send + Sync + 'static {
 
     /// The only output of an operation that always has one.
     fn forward1(&self, inputs: &[&Tensor]) -> Result<Tensor> {
-        only(self.name(), self.forward(inputs))
+        only(|| self.name(), self.forward(inputs))
     }
 
     /// False if no output ever depends differentiably on an input (comparisons, `argmax`).
@@ -228,8 +228,13 @@ pub(crate) trait Op: Send + Sync + 'static {
         false
     }
 
-    /// Keeps what the derivative rules will read. `needs` says which inputs are being differentiated.
-    fn save(&self, needs: &[bool], inputs: &[&Tensor], outputs: &[Tensor]) -> Result<Saved>;
+    /// What the derivative rules will read. `needs` says which inputs are being differentiated. An operation has this method or
+    /// [`save_to`](Op::save_to).
+    fn save(&self, needs: &[bool], inputs: &[&Tensor], outputs: &[Tensor]) -> Result<Saved> {
+        let mut saved = Saved::default();
+        self.save_to(needs, inputs, outputs, &mut saved)?;
+        Ok(saved)
+    }
 
     /// [`save`](Op::save) to where it stays, into what is empty: to move what was written just now takes as long as for it to
     /// arrive in memory.
