@@ -254,6 +254,42 @@ pub(crate) trait Op: Send + Sync + 'static {
     fn vmap(&self, info: &VmapInfo, dims: &[Option<usize>], inputs: &[&Tensor]) -> Result<Batched>;
 }
 
+/// The methods of an operation with one output that never depends differentiably on its inputs.
+macro_rules! no_derivative {
+    () => {
+        fn is_differentiable(&self) -> bool {
+            false
+        }
+
+        fn save(
+            &self,
+            _: &[bool],
+            _: &[&$crate::Tensor],
+            _: &[$crate::Tensor],
+        ) -> $crate::Result<$crate::function::Saved> {
+            Ok(Default::default())
+        }
+
+        fn backward(
+            &self,
+            _: &$crate::function::Saved,
+            needs: &[bool],
+            _: &[$crate::function::Cotangent],
+        ) -> $crate::Result<$crate::function::op::Cotangents> {
+            Ok(needs.iter().map(|_| $crate::function::Cotangent::zero()).collect())
+        }
+
+        fn jvp(
+            &self,
+            _: &$crate::function::Saved,
+            _: &[$crate::function::Tangent],
+        ) -> $crate::Result<$crate::function::op::Tangents> {
+            Ok(smallvec::smallvec![$crate::function::Tangent::zero()])
+        }
+    };
+}
+pub(crate) use no_derivative;
+
 /// A shared operation. Those without parameters are statics and cost nothing to share.
 #[derive(Clone)]
 pub(crate) enum OpRef {
