@@ -48,7 +48,7 @@ fn no_changed_byte_does_harm() {
     let small = npz::to_bytes(&vec![Tensor::from([1.0f32, 2.0]), Tensor::from([true])]).unwrap();
     let files = [std::fs::read(file("version3.npy")).unwrap(), small, std::fs::read(file("compressed.npz")).unwrap()];
     for (k, bytes) in files.iter().enumerate() {
-        for at in (0..bytes.len()).step_by(1 + bytes.len() / 4000) {
+        for at in (0..bytes.len()).step_by(1 + bytes.len() / 1000) {
             for change in [0x01, 0x80, 0xff] {
                 let mut bytes = bytes.clone();
                 bytes[at] ^= change;
