@@ -1,5 +1,6 @@
 //! Files, opened and replaced.
 
+use std::error::Error as _;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Seek, Write};
 use std::path::Path;
@@ -33,7 +34,12 @@ pub(super) fn create(path: &Path, write: impl FnOnce(&mut dyn Sink) -> Result<()
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = BufWriter::new(builder.tempfile_in(folder).map_err(unwritable)?);
+    // The error of the system, without the name that nobody gave.
+    let bare = |e: io::Error| {
+        let system = e.source().and_then(|e| e.downcast_ref::<io::Error>());
+        system.and_then(io::Error::raw_os_error).map_or(e, io::Error::from_raw_os_error)
+    };
+    let mut file = BufWriter::new(builder.tempfile_in(folder).map_err(|e| unwritable(bare(e)))?);
     write(&mut file)?;
     let file = file.into_inner().map_err(|e| unwritable(e.into_error()))?;
     file.persist(path).map_err(|e| unwritable(e.error))?;

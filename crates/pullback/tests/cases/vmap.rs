@@ -46,6 +46,12 @@ pub fn law(f: impl Fn(&Vec<Tensor>) -> Result<Tensor>, args: &[Tensor], dims: &[
     }
 }
 
+/// A tensor of any dtype, with numbers that every dtype can hold.
+pub fn of(dtype: DType, shape: &[usize]) -> Tensor {
+    let data: Vec<i64> = (0..shape.iter().product()).map(|k: usize| 1 + (k as i64 % 3)).collect();
+    Tensor::from_slice(&data, shape).unwrap().to_dtype(dtype).unwrap()
+}
+
 #[test]
 fn c43_writing_a_mapped_value_into_a_buffer_made_in_the_lane() {
     let f = |x: &Tensor| zeros(&[2]).index_copy(0, &Tensor::from([0i64]), &x.select(0, 0)?.unsqueeze(0)?);

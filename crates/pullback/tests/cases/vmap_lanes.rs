@@ -6,8 +6,8 @@ use pullback::function::rules as batching;
 use pullback::random::Key;
 use pullback::*;
 
-use super::vmap::{ints, law};
-use crate::{close, forward, iota, is, noise, ones, value, values, zeros};
+use super::vmap::{ints, law, of};
+use crate::{close, iota, is, noise, ones, value, values, zeros};
 
 #[test]
 fn c61_what_a_closure_captures_is_shared_and_what_is_passed_is_mapped() {
@@ -235,12 +235,6 @@ fn c67_repeating_a_lane_to_a_higher_rank() {
     is(&vmap(grad(|x: &Tensor| repeated(x)?.sum()))(&x).unwrap(), &[2, 2], &[4.0; 4]);
     law(|a| a[0].repeat(&[2, 1, 3]), &[noise(&[2, 4, 3], 0.3)], &[Some(1)]);
     law(|a| a[0].repeat(&[2, 0]), &[noise(&[2, 4], 0.3)], &[Some(1)]);
-}
-
-/// One tensor of each dtype, with numbers that every dtype can hold.
-pub fn of(dtype: DType, shape: &[usize]) -> Tensor {
-    let data: Vec<i64> = (0..shape.iter().product()).map(|k: usize| 1 + (k as i64 % 3)).collect();
-    Tensor::from_slice(&data, shape).unwrap().to_dtype(dtype).unwrap()
 }
 
 #[test]
