@@ -2,7 +2,7 @@
 
 use super::math::Float;
 use super::reduce::is_nan;
-use super::simd::vectorize_narrow;
+use super::simd::vectorize_floats;
 use super::strided::{In, output};
 use super::threads::split;
 use crate::Result;
@@ -72,7 +72,7 @@ fn run<T: Float>(x: &Array, spans: [&[Span]; 3]) -> Array {
     unsafe {
         output(shape, |out| {
             split(planes * lines, 1, nanos, |range| {
-                vectorize_narrow::<T, _>(
+                vectorize_floats::<T, _>(
                     #[inline(always)]
                     || {
                         for line in range.clone() {

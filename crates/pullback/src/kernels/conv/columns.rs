@@ -276,16 +276,26 @@ impl<T: Real> Apart<T> {
         // SAFETY: as above.
         unsafe {
             for channel in 0..channels {
-                self.plane.write_bytes(0, self.len);
+                self.plane.write_bytes(0, self.len + STEP);
                 self.taps(
                     g,
                     #[inline(always)]
                     |tap, first| {
+                        let is_last = channel + 1 == channels && tap + 1 == g.taps();
                         let from = from.add((channel * g.taps() + tap) * row);
+                        // Behind the last of all columns there is nothing that could be read.
+                        let whole = n.next_multiple_of(STEP);
+                        let safe = if is_last { (rows * n).saturating_sub(whole) / n } else { rows };
                         for y in 0..rows {
                             let (from, to) = (from.add(y * n), self.plane.add(first + y * down));
-                            for k in 0..n {
-                                *to.add(k) = *to.add(k) + *from.add(k);
+                            if y < safe {
+                                for k in (0..n).step_by(STEP) {
+                                    add_part(from.add(k), to.add(k), n - k);
+                                }
+                            } else {
+                                for k in 0..n {
+                                    *to.add(k) = *to.add(k) + *from.add(k);
+                                }
                             }
                         }
                     },
@@ -298,6 +308,22 @@ impl<T: Real> Apart<T> {
                 );
             }
         }
+    }
+}
+
+/// Adds the first `n` of [`STEP`] elements to others.
+///
+/// # Safety
+/// [`STEP`] elements of both must be valid, also if `n` is less.
+#[inline(always)]
+unsafe fn add_part<T: Real>(from: *const T, to: *mut T, n: usize) {
+    // SAFETY: by the contract.
+    unsafe {
+        let (values, mut sums) = (from.cast::<[T; STEP]>().read_unaligned(), to.cast::<[T; STEP]>().read_unaligned());
+        for l in 0..STEP {
+            sums[l] = sums[l] + if l < n { values[l] } else { T::ZERO };
+        }
+        to.cast::<[T; STEP]>().write_unaligned(sums);
     }
 }
 
