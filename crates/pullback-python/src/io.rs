@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use pullback::Tensor;
 use pullback::io::{npy, npz, safetensors};
+use pullback::{ErrorKind, Tensor};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -98,12 +98,36 @@ fn save_safetensors(
 
 /// The tensors of a file in the format of safetensors, by name.
 ///
-/// Raises OSError if the file cannot be read or is damaged.
+/// names: those to read, if not all.
+/// strict: whether elements of other dtypes than those of tensors are an error; if not, such tensors are left out.
+///
+/// Raises OSError if the file cannot be read or is damaged, ValueError for a name that is not in it, TypeError for elements that no
+/// tensor can have.
 #[pyfunction]
-#[pyo3(signature = (path))]
-fn load_safetensors<'py>(py: Python<'py>, path: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyDict>> {
+#[pyo3(signature = (path, names=None, *, strict=true))]
+fn load_safetensors<'py>(
+    py: Python<'py>,
+    path: &Bound<'_, PyAny>,
+    names: Option<Vec<String>>,
+    strict: bool,
+) -> PyResult<Bound<'py, PyDict>> {
     let path = path_of("load_safetensors", path)?;
-    dict_of(py, py.detach(|| safetensors::load(path)).or_raise()?)
+    let read = || {
+        if strict && names.is_none() {
+            return safetensors::load(path);
+        }
+        let mut file = safetensors::File::open(path)?;
+        let mut all = Tensors::new();
+        for name in names.unwrap_or_else(|| file.names()) {
+            match file.tensor(&name) {
+                Ok(tensor) => drop(all.insert(name, tensor)),
+                Err(e) if e.kind() == ErrorKind::Dtype && !strict => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(all)
+    };
+    dict_of(py, py.detach(read).or_raise()?)
 }
 
 /// The text that is stored beside the tensors of a file in the format of safetensors.
@@ -111,7 +135,7 @@ fn load_safetensors<'py>(py: Python<'py>, path: &Bound<'_, PyAny>) -> PyResult<B
 #[pyo3(signature = (path))]
 fn load_safetensors_metadata(py: Python<'_>, path: &Bound<'_, PyAny>) -> PyResult<BTreeMap<String, String>> {
     let path = path_of("load_safetensors_metadata", path)?;
-    Ok(py.detach(|| safetensors::load_with_metadata(path)).or_raise()?.1)
+    Ok(py.detach(|| safetensors::File::open(path)).or_raise()?.metadata().clone())
 }
 
 /// Writes a tensor to a file as `numpy.save` does.
@@ -215,7 +239,7 @@ fn save(tensors: &Bound<'_, PyAny>, path: &Bound<'_, PyAny>) -> PyResult<()> {
 #[pyo3(signature = (path))]
 fn load<'py>(py: Python<'py>, path: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     match format_of("load", path)? {
-        "safetensors" => Ok(load_safetensors(py, path)?.into_any()),
+        "safetensors" => Ok(load_safetensors(py, path, None, true)?.into_any()),
         "npz" => Ok(load_npz(py, path)?.into_any()),
         _ => Ok(load_npy(py, path)?.into_any()),
     }

@@ -20,6 +20,10 @@ const WAYS: &[(&str, &str)] = &[
     ),
     ("operations such as `where_`", "operations such as `where`"),
     ("`to_vec` reads the data", "`tolist` reads the data"),
+    (
+        "read the other tensors by name from a `safetensors::File`",
+        "read the others with `load_safetensors(path, strict=False)`",
+    ),
     ("..=", " to "),
     ("`Anomaly::infinities`", "`detect_anomaly(infinities=True)`"),
 ];

@@ -151,6 +151,7 @@ NAMED = {
     "generator": "Generator | Key | None",
     "path": "str | bytes | PathLike[str] | PathLike[bytes]",
     "metadata": "dict[str, str] | None",
+    "names": "Sequence[str] | None",
     "param": "float | None",
     "mode": "str",
     "nonlinearity": "str",

@@ -22,6 +22,24 @@ def test_safetensors_keep_names_dtypes_and_text(tmp_path):
     assert io.load_safetensors_metadata(path) == {"format": "pt"}
 
 
+def test_safetensors_of_other_dtypes_leave_the_rest_readable(tmp_path):
+    path = tmp_path / "mixed.safetensors"
+    header = (
+        b'{"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"q":{"dtype":"I16","shape":[2],"data_offsets":[4,8]},'
+        b'"b":{"dtype":"U8","shape":[],"data_offsets":[8,9]}}'
+    )
+    path.write_bytes(len(header).to_bytes(8, "little") + header + np.float32(1.5).tobytes() + bytes([0, 0, 0, 0, 7]))
+    with pytest.raises(TypeError, match=r"for `q`, got `I16`; help: read the others with `load_safetensors\(path, strict=False\)`"):
+        io.load(path)
+    assert {k: v.tolist() for k, v in io.load_safetensors(path, strict=False).items()} == {"b": 7, "w": [1.5]}
+    assert list(io.load_safetensors(path, ["w"])) == ["w"]
+    assert io.load_safetensors_metadata(path) == {}
+    with pytest.raises(TypeError, match="`q`"):
+        io.load_safetensors(path, ["q", "w"])
+    with pytest.raises(ValueError, match="got `x`"):
+        io.load_safetensors(path, ["x"], strict=False)
+
+
 def test_npz_and_npy_are_those_of_numpy(tmp_path):
     io.save_npz({"a": pb.tensor([1.0, 2.0]), "b": pb.tensor(3)}, tmp_path / "x.npz", compressed=True)
     with np.load(tmp_path / "x.npz") as arrays:

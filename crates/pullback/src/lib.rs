@@ -145,7 +145,16 @@
 //!
 //! # Features
 //!
-//! - `fft`: the module `fft`, Fourier transforms.
+//! All are off by default.
+//!
+//! | feature | what it adds |
+//! |---|---|
+//! | `fft` | the module `fft`: Fourier transforms |
+//! | `linalg` | eigenvalues of matrices that are not symmetric, and faster decompositions of large ones |
+//! | `safetensors`, `npy` | formats of files in [`io`] |
+//! | `serde` | `Serialize` and `Deserialize` for tensors |
+//! | `ndarray`, `nalgebra`, `faer` | conversions from and to the arrays and matrices of these crates |
+//! | `dynamic` | the module `dynamic`: operations called with arguments whose types are known at run time |
 //!
 //! # Where things are
 //!
@@ -157,8 +166,7 @@
 //! - [`autograd`]: the imperative surface: leaves, `backward`, hooks, `no_grad`, and finding where a NaN was born.
 //! - [`implicit`]: solutions of equations, by any solver.
 //! - [`graph`]: functions written down as lists of operations, and run again.
-//! - [`io`]: files of parameters. Features of the crate, all off by default, add formats (`safetensors`, `npy`), `serde`, and
-//!   conversions from and to `ndarray`, `nalgebra` and `faer`.
+//! - [`io`]: names and files of parameters.
 //! - [`nn`]: options of convolutions, pooling, attention; [`init`]: first values of parameters.
 //! - [`random`]: seeded random tensors, and what `vmap` does with them.
 //! - [`testing`]: checking derivatives.

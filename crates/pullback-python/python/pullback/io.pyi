@@ -17,7 +17,12 @@ def load_npy(path: str | bytes | PathLike[str] | PathLike[bytes]) -> Tensor:
 def load_npz(path: str | bytes | PathLike[str] | PathLike[bytes]) -> dict[str, Tensor]:
     """The tensors of a file that `numpy.savez` or `numpy.savez_compressed` wrote, by name."""
 
-def load_safetensors(path: str | bytes | PathLike[str] | PathLike[bytes]) -> dict[str, Tensor]:
+def load_safetensors(
+    path: str | bytes | PathLike[str] | PathLike[bytes],
+    names: Sequence[str] | None = None,
+    *,
+    strict: bool = True,
+) -> dict[str, Tensor]:
     """The tensors of a file in the format of safetensors, by name."""
 
 def load_safetensors_metadata(path: str | bytes | PathLike[str] | PathLike[bytes]) -> dict[str, str]:

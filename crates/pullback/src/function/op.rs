@@ -210,7 +210,7 @@ pub(crate) trait Op: Send + Sync + 'static {
 
     /// The only output of an operation that always has one.
     fn forward1(&self, inputs: &[&Tensor]) -> Result<Tensor> {
-        only(self.name(), self.forward(inputs))
+        only(|| self.name(), self.forward(inputs))
     }
 
     /// False if no output ever depends differentiably on an input (comparisons, `argmax`).
@@ -228,8 +228,13 @@ pub(crate) trait Op: Send + Sync + 'static {
         false
     }
 
-    /// Keeps what the derivative rules will read. `needs` says which inputs are being differentiated.
-    fn save(&self, needs: &[bool], inputs: &[&Tensor], outputs: &[Tensor]) -> Result<Saved>;
+    /// What the derivative rules will read. `needs` says which inputs are being differentiated. An operation has this method or
+    /// [`save_to`](Op::save_to).
+    fn save(&self, needs: &[bool], inputs: &[&Tensor], outputs: &[Tensor]) -> Result<Saved> {
+        let mut saved = Saved::default();
+        self.save_to(needs, inputs, outputs, &mut saved)?;
+        Ok(saved)
+    }
 
     /// [`save`](Op::save) to where it stays, into what is empty: to move what was written just now takes as long as for it to
     /// arrive in memory.
@@ -248,6 +253,42 @@ pub(crate) trait Op: Send + Sync + 'static {
     /// The outputs for all lanes at once; `dims` says where each input carries its lanes. At least one does.
     fn vmap(&self, info: &VmapInfo, dims: &[Option<usize>], inputs: &[&Tensor]) -> Result<Batched>;
 }
+
+/// The methods of an operation with one output that never depends differentiably on its inputs.
+macro_rules! no_derivative {
+    () => {
+        fn is_differentiable(&self) -> bool {
+            false
+        }
+
+        fn save(
+            &self,
+            _: &[bool],
+            _: &[&$crate::Tensor],
+            _: &[$crate::Tensor],
+        ) -> $crate::Result<$crate::function::Saved> {
+            Ok(Default::default())
+        }
+
+        fn backward(
+            &self,
+            _: &$crate::function::Saved,
+            needs: &[bool],
+            _: &[$crate::function::Cotangent],
+        ) -> $crate::Result<$crate::function::op::Cotangents> {
+            Ok(needs.iter().map(|_| $crate::function::Cotangent::zero()).collect())
+        }
+
+        fn jvp(
+            &self,
+            _: &$crate::function::Saved,
+            _: &[$crate::function::Tangent],
+        ) -> $crate::Result<$crate::function::op::Tangents> {
+            Ok(smallvec::smallvec![$crate::function::Tangent::zero()])
+        }
+    };
+}
+pub(crate) use no_derivative;
 
 /// A shared operation. Those without parameters are statics and cost nothing to share.
 #[derive(Clone)]

@@ -177,7 +177,7 @@ pub(crate) fn bind1(op: &OpRef, inputs: &[&Tensor]) -> Result<Tensor> {
     if reverse::only_records(level) && !op.couples_cotangents() && inputs.iter().all(|t| is_alive(t)) {
         return reverse::process1(op, level, inputs);
     }
-    only(op.name(), bind(op, inputs))
+    only(|| op.name(), bind(op, inputs))
 }
 
 #[inline(always)]
@@ -188,16 +188,16 @@ fn is_alive(t: &Tensor) -> bool {
     }
 }
 
-/// The only output of an operation.
+/// The only output of an operation, whose name is asked for if there is none.
 #[inline(always)]
-pub(crate) fn only(op: &str, mut outs: Result<Outs>) -> Result<Tensor> {
+pub(crate) fn only<'a>(op: impl FnOnce() -> &'a str, mut outs: Result<Outs>) -> Result<Tensor> {
     if let Ok(outs) = &mut outs
         && let Some(out) = outs.pop()
     {
         debug_assert!(outs.is_empty());
         return Ok(out);
     }
-    outs.and_then(|_| bail!(Internal, "{op}: an operation with one output returned none"))
+    outs.and_then(|_| bail!(Internal, "{}: an operation with one output returned none", op()))
 }
 
 /// An error if `tracer` must not be used here: it was captured by a user's method, or its level has ended.

@@ -14,6 +14,8 @@
 //! [`Io`](crate::ErrorKind::Io), which has the [`std::io::Error`] as its source where there is one. Elements go from the file to
 //! their tensor without a copy in between.
 
+#[cfg(any(feature = "npy", feature = "safetensors"))]
+mod file;
 #[cfg(feature = "npy")]
 pub mod npy;
 #[cfg(feature = "npy")]
@@ -23,7 +25,5 @@ pub(crate) mod raw;
 #[cfg(feature = "safetensors")]
 pub mod safetensors;
 mod state;
-#[cfg(feature = "npy")]
-mod zip;
 
 pub use state::{load_state_dict, state_dict};

@@ -16,17 +16,26 @@
 //! # Source
 //! The description of the format in NumPy's documentation (`numpy.lib.format`).
 
-use std::io::{BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::path::Path;
 
+use npyz::{Endianness, NpyHeader, Order, TypeStr, WriteOptions, WriterBuilder};
+
+use super::file;
 use super::raw::{self, Bytes, byte_count, cut_off};
 use crate::error::Context;
-use crate::{DType, Result, Tensor, error::bail};
+use crate::{DType, Error, ErrorKind, Result, Tensor, error::bail};
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
-/// The longest header that is read. Those of arrays have about a hundred bytes.
-const MAX_HEADER: usize = 1 << 20;
+/// The longest header that is read, as by NumPy. Those of arrays have about a hundred bytes.
+const MAX_HEADER: u64 = 10_000;
+
+/// The most brackets that a header may have. That of an array has two pairs.
+const MAX_BRACKETS: usize = 8;
+
+/// The most dims that NumPy's arrays have.
+const MAX_RANK: usize = 64;
 
 /// The array of a file.
 ///
@@ -39,8 +48,8 @@ const MAX_HEADER: usize = 1 << 20;
 pub fn load(path: impl AsRef<Path>) -> Result<Tensor> {
     let path = path.as_ref();
     let read = || {
-        let (file, len) = raw::open(path)?;
-        read(&mut BufReader::new(file), len)
+        let (mut file, len) = file::open(path)?;
+        read(&mut file, len)
     };
     read().context(|| path.display().to_string()).context(|| "npy::load".into())
 }
@@ -66,18 +75,19 @@ pub fn from_bytes(mut bytes: &[u8]) -> Result<Tensor> {
 /// Writes a tensor to a file. A file that is there is replaced once the new one is complete.
 ///
 /// # Errors
-/// `Io` if the file cannot be written; `Dtype` for `bf16`; `ConcreteValueNeeded` for values that [`to_vec`](Tensor::to_vec) cannot read.
+/// `Io` if the file cannot be written; `Dtype` for `bf16`; `Shape` for more than 64 dims, which NumPy cannot have;
+/// `ConcreteValueNeeded` for values that [`to_vec`](Tensor::to_vec) cannot read.
 ///
 /// See the [module](self) for an example.
 pub fn save(path: impl AsRef<Path>, tensor: &Tensor) -> Result<()> {
     let path = path.as_ref();
     let save = || {
         let (header, bytes) = prepare(tensor)?;
-        raw::create(path, |file| {
+        let write = |file: &mut dyn file::Sink| {
             file.write_all(&header)?;
             bytes.with(&mut |part| file.write_all(part))
-        })
-        .context(|| path.display().to_string())
+        };
+        file::create(path, |file| write(file).map_err(file::unwritable)).context(|| path.display().to_string())
     };
     save().context(|| "npy::save".into())
 }
@@ -85,7 +95,7 @@ pub fn save(path: impl AsRef<Path>, tensor: &Tensor) -> Result<()> {
 /// The bytes of a file with a tensor.
 ///
 /// # Errors
-/// `Dtype` and `ConcreteValueNeeded` as for [`save`].
+/// `Dtype`, `Shape` and `ConcreteValueNeeded` as for [`save`].
 ///
 /// See [`from_bytes`] for an example.
 pub fn to_bytes(tensor: &Tensor) -> Result<Vec<u8>> {
@@ -119,183 +129,102 @@ pub(super) fn prepare(tensor: &Tensor) -> Result<(Vec<u8>, Bytes)> {
     let Some(code) = code(tensor.dtype()) else {
         bail!(Dtype, "expected elements that NumPy has, got {}", tensor.ty(); help = "convert it with `to_dtype`");
     };
-    let order = if tensor.dtype().size() == 1 { '|' } else { '<' };
-    let sizes: String = tensor.shape().iter().map(|n| format!("{n}, ")).collect();
-    // A tuple of one element keeps its comma.
-    let sizes = if tensor.rank() == 1 { sizes.trim_end() } else { sizes.trim_end_matches(", ") };
-    let mut text = format!("{{'descr': '{order}{code}', 'fortran_order': False, 'shape': ({sizes}), }}");
-    // The elements begin at a multiple of 64, after a line break.
-    let long = text.len() + 80 > usize::from(u16::MAX);
-    let before = MAGIC.len() + if long { 6 } else { 4 };
-    let padded = (before + text.len() + 1).next_multiple_of(64) - before;
-    text.extend(std::iter::repeat_n(' ', padded - 1 - text.len()));
-    text.push('\n');
-    let mut header = MAGIC.to_vec();
-    if long {
-        header.extend([2, 0]);
-        header.extend((padded as u32).to_le_bytes());
-    } else {
-        header.extend([1, 0]);
-        header.extend((padded as u16).to_le_bytes());
+    if tensor.rank() > MAX_RANK {
+        bail!(Shape, "expected at most {MAX_RANK} dims, which is what NumPy can have, got {}", tensor.rank());
     }
-    header.extend(text.as_bytes());
-    Ok((header, Bytes::of(tensor.data("save")?)))
+    let order = if tensor.dtype().size() == 1 { '|' } else { '<' };
+    let Ok(descr) = format!("{order}{code}").parse::<TypeStr>() else {
+        bail!(Internal, "`{order}{code}` is no type of NumPy");
+    };
+    let shape: Vec<u64> = tensor.shape().iter().map(|&n| n as u64).collect();
+    let header = WriteOptions::new_header_only().dtype(npyz::DType::Plain(descr)).shape(&shape).writer(Vec::new());
+    Ok((header.write_header_only().map_err(file::unwritable)?, Bytes::of(tensor.data("save")?)))
 }
 
 /// Reads a file that is `len` bytes long.
 pub(super) fn read(source: &mut dyn Read, len: u64) -> Result<Tensor> {
-    let mut start = [0; 8];
-    if len < 10 {
-        bail!(Io, "expected a .npy file, got {len} bytes");
-    }
-    source.read_exact(&mut start).map_err(cut_off)?;
-    if start[..6] != *MAGIC {
-        bail!(Io, "expected a .npy file, which begins with {MAGIC:?}, got {:?}", &start[..6]);
-    }
-    let mut size = [0; 4];
-    let width = match start[6] {
-        1 => 2,
-        2 | 3 => 4,
-        other => bail!(Io, "expected version 1, 2 or 3 of the format, got {other}"),
+    let (header, rest) = header(source, len)?;
+    let npyz::DType::Plain(descr) = header.dtype() else { return Err(records()) };
+    let name = descr.to_string();
+    let Some(dtype) = DType::ALL.into_iter().find(|&d| code(d) == name.get(1..)) else {
+        let known: Vec<&str> = DType::ALL.into_iter().filter_map(code).collect();
+        bail!(Dtype, "expected elements of type {}, got `{name}`", known.join(", "); help = "convert the array with \
+            NumPy's `astype`");
     };
-    source.read_exact(&mut size[..width]).map_err(cut_off)?;
-    let size = u32::from_le_bytes(size) as usize;
-    let rest = len.saturating_sub(8 + width as u64);
-    if size > MAX_HEADER || size as u64 > rest {
-        bail!(Io, "expected a header of at most {} bytes, got one that says {size}", rest.min(MAX_HEADER as u64));
-    }
-    let mut header = vec![0; size];
-    source.read_exact(&mut header).map_err(cut_off)?;
-    let header = Header::parse(&header)?;
-
-    let ty = crate::TensorType::new(header.dtype, &header.shape);
-    let (bytes, rest) = (byte_count(&header.shape, header.dtype)?, rest - size as u64);
+    let mut shape: Vec<usize> = header.shape().iter().map(|&n| usize::try_from(n).unwrap_or(usize::MAX)).collect();
+    let bytes = byte_count(&shape, dtype)?;
     if bytes != rest {
+        let ty = crate::TensorType::new(dtype, &shape);
         bail!(Io, "expected {bytes} bytes of elements for {ty}, got {rest}");
     }
-    if !header.fortran_order {
-        return Ok(raw::read(source, &ty.shape, ty.dtype, header.big_endian)?.into());
+    let big_endian = descr.endianness() == Endianness::Big;
+    if header.order() == Order::C {
+        return Ok(raw::read(source, &shape, dtype, big_endian)?.into());
     }
-    let reversed: Vec<usize> = header.shape.iter().rev().copied().collect();
-    let array = raw::read(source, &reversed, ty.dtype, header.big_endian)?;
-    let order: Vec<usize> = (0..reversed.len()).rev().collect();
+    shape.reverse();
+    let array = raw::read(source, &shape, dtype, big_endian)?;
+    let order: Vec<usize> = (0..shape.len()).rev().collect();
     Ok(array.permute(&order).into())
 }
 
-/// What a file says of its array.
-struct Header {
-    dtype: DType,
-    big_endian: bool,
-    fortran_order: bool,
-    shape: Vec<usize>,
+/// The header of a file, and how many bytes follow it.
+///
+/// `npyz` gets it once it can do no harm: it makes room for as much as a header says that it takes, recurses into brackets, and
+/// multiplies sizes whatever comes out.
+fn header(source: &mut dyn Read, len: u64) -> Result<(NpyHeader, u64)> {
+    if len < 12 {
+        bail!(Io, "expected a .npy file, got {len} bytes");
+    }
+    let mut bytes = vec![0; 10];
+    source.read_exact(&mut bytes).map_err(cut_off)?;
+    if bytes[..6] != *MAGIC {
+        bail!(Io, "expected a .npy file, which begins with {MAGIC:?}, got {:?}", &bytes[..6]);
+    }
+    let size = match bytes[6] {
+        1 => u32::from(u16::from_le_bytes([bytes[8], bytes[9]])),
+        2 | 3 => {
+            bytes.resize(12, 0);
+            source.read_exact(&mut bytes[10..]).map_err(cut_off)?;
+            u32::from_le_bytes([bytes[8], bytes[9], bytes[10], bytes[11]])
+        }
+        other => bail!(Io, "expected version 1, 2 or 3 of the format, got {other}"),
+    };
+    let (start, size) = (bytes.len(), u64::from(size));
+    let rest = len - start as u64;
+    if size > rest || size > MAX_HEADER {
+        bail!(Io, "expected a header of at most {} bytes, got one that says {size}", rest.min(MAX_HEADER));
+    }
+    bytes.resize(start + size as usize, 0);
+    let text = &mut bytes[start..];
+    source.read_exact(text).map_err(cut_off)?;
+    if text.windows(2).any(|pair| pair == b"[(") {
+        return Err(records());
+    }
+    // Python 2 marked long integers.
+    text.iter_mut().filter(|b| **b == b'L').for_each(|b| *b = b' ');
+    let words = text.split(|b| !b.is_ascii_alphanumeric() && *b != b'_');
+    let sizes = words.filter(|word| word.first().is_some_and(u8::is_ascii_digit));
+    let numel = sizes
+        .map(|word| std::str::from_utf8(word).ok()?.parse::<u64>().ok())
+        .try_fold(1u64, |numel, size| numel.checked_mul(size?.max(1)));
+    let brackets = text.iter().filter(|b| b"([{".contains(b)).count();
+    if numel.is_none() || brackets > MAX_BRACKETS || text.iter().any(|b| b"+-".contains(b)) {
+        bail!(Io, "expected a header with sizes that memory can hold, got {:?}", shortened(text));
+    }
+    let header = NpyHeader::from_reader(&bytes[..]).map_err(|e| {
+        let text = shortened(&bytes[start..]);
+        Error::new(ErrorKind::Io, format!("expected the header of an array, got {text:?}: {e}")).with_source(e)
+    })?;
+    Ok((header, rest - size))
 }
 
-impl Header {
-    fn parse(bytes: &[u8]) -> Result<Header> {
-        let Some(entries) = std::str::from_utf8(bytes).ok().and_then(dictionary) else {
-            bail!(Io, "expected a header that is a dictionary of Python, got {:?}", shortened(bytes));
-        };
-        let (mut descr, mut fortran_order, mut shape) = (None, None, None);
-        for (key, value) in entries {
-            let new = match (key, value) {
-                ("descr", Literal::Text(x)) => descr.replace(x).is_none(),
-                ("descr", Literal::List) => {
-                    bail!(Dtype, "expected an array of numbers, got one of records"; help = "save each field on its own");
-                }
-                ("fortran_order", Literal::Bool(x)) => fortran_order.replace(x).is_none(),
-                ("shape", Literal::Tuple(x)) => shape.replace(x).is_none(),
-                _ => false,
-            };
-            if !new {
-                bail!(
-                    Io,
-                    "expected the keys `descr`, `fortran_order` and `shape` in the header, got {:?}",
-                    shortened(bytes)
-                );
-            }
-        }
-        let (Some(descr), Some(fortran_order), Some(shape)) = (descr, fortran_order, shape) else {
-            bail!(
-                Io,
-                "expected the keys `descr`, `fortran_order` and `shape` in the header, got {:?}",
-                shortened(bytes)
-            );
-        };
-        let (order, kind) = descr.split_at_checked(1).unwrap_or(("", descr));
-        let dtype = DType::ALL.into_iter().find(|&d| code(d) == Some(kind));
-        match (dtype, order) {
-            (Some(dtype), "<" | ">") => Ok(Header { dtype, big_endian: order == ">", fortran_order, shape }),
-            (Some(dtype), "|") if dtype.size() == 1 => Ok(Header { dtype, big_endian: false, fortran_order, shape }),
-            _ => {
-                let known: Vec<&str> = DType::ALL.into_iter().filter_map(code).collect();
-                bail!(Dtype, "expected elements of type {}, got `{descr}`", known.join(", "); help = "convert the array with \
-                    NumPy's `astype`");
-            }
-        }
-    }
+#[cold]
+fn records() -> Error {
+    Error::new(ErrorKind::Dtype, "expected an array of numbers, got one of records")
+        .with_help("save each field on its own")
 }
 
 /// The beginning of a header for a message.
 fn shortened(bytes: &[u8]) -> String {
     String::from_utf8_lossy(&bytes[..bytes.len().min(100)]).trim_end().to_string()
-}
-
-/// The values that headers are made of. A list describes records, which are not read.
-enum Literal<'a> {
-    Text(&'a str),
-    Bool(bool),
-    Tuple(Vec<usize>),
-    List,
-}
-
-/// The entries of a dictionary as Python writes it: `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`. Nothing is
-/// read behind a list.
-fn dictionary(text: &str) -> Option<Vec<(&str, Literal<'_>)>> {
-    let mut rest = text.trim().strip_prefix('{')?.trim_start();
-    let mut entries = Vec::new();
-    while rest != "}" {
-        let (key, after) = quoted(rest)?;
-        let value = after.trim_start().strip_prefix(':')?.trim_start();
-        let (value, after) = match value.chars().next()? {
-            '\'' | '"' => quoted(value).map(|(text, after)| (Literal::Text(text), after))?,
-            '(' => tuple(value)?,
-            '[' => {
-                entries.push((key, Literal::List));
-                return Some(entries);
-            }
-            _ => match (value.strip_prefix("True"), value.strip_prefix("False")) {
-                (Some(after), _) => (Literal::Bool(true), after),
-                (_, Some(after)) => (Literal::Bool(false), after),
-                _ => return None,
-            },
-        };
-        entries.push((key, value));
-        rest = after.trim_start();
-        if rest != "}" {
-            rest = rest.strip_prefix(',')?.trim_start();
-        }
-    }
-    Some(entries)
-}
-
-fn quoted(text: &str) -> Option<(&str, &str)> {
-    let quote = text.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
-    text[1..].split_once(quote)
-}
-
-fn tuple(text: &str) -> Option<(Literal<'_>, &str)> {
-    let (inside, after) = text.strip_prefix('(')?.split_once(')')?;
-    let inside = inside.trim();
-    let mut sizes = Vec::new();
-    if !inside.is_empty() {
-        let (inside, comma) = inside.strip_suffix(',').map_or((inside, false), |inside| (inside, true));
-        for size in inside.split(',') {
-            // Python 2 marked long integers.
-            sizes.push(size.trim().trim_end_matches('L').parse().ok()?);
-        }
-        if sizes.len() == 1 && !comma {
-            return None;
-        }
-    }
-    Some((Literal::Tuple(sizes), after))
 }

@@ -15,16 +15,22 @@
 //! ```
 
 use std::collections::BTreeMap;
-use std::io::{BufReader, Cursor, Read, Seek, Write};
+use std::io::{Cursor, Read, Seek, Write};
 use std::path::Path;
 
-use super::npy::{prepare, read};
-use super::{raw, state_dict, zip};
-use crate::error::Context;
-use crate::{Result, Tensor, Tree, error::bail};
+use npyz::npz::{array_name_from_file_name, file_name_from_array_name};
+use zip::result::ZipError;
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, DateTime, ZipArchive, ZipWriter};
 
-/// What the names of arrays have behind them in an archive.
-const SUFFIX: &str = ".npy";
+use super::npy::{prepare, read};
+use super::raw::{Bytes, cut_off};
+use super::{file, state_dict};
+use crate::error::Context;
+use crate::{Error, ErrorKind, Result, Tensor, Tree, error::bail};
+
+/// The most that a byte of deflated data can become.
+const MOST: u64 = 1032;
 
 /// The arrays of a file by name.
 ///
@@ -35,7 +41,7 @@ const SUFFIX: &str = ".npy";
 /// See the [module](self) for an example.
 pub fn load(path: impl AsRef<Path>) -> Result<BTreeMap<String, Tensor>> {
     let path = path.as_ref();
-    let load = || read_all(&mut BufReader::new(raw::open(path)?.0));
+    let load = || read_all(file::open(path)?.0);
     load().context(|| path.display().to_string()).context(|| "npz::load".into())
 }
 
@@ -51,7 +57,7 @@ pub fn load(path: impl AsRef<Path>) -> Result<BTreeMap<String, Tensor>> {
 /// # Ok::<(), pullback::Error>(())
 /// ```
 pub fn from_bytes(bytes: &[u8]) -> Result<BTreeMap<String, Tensor>> {
-    read_all(&mut Cursor::new(bytes)).context(|| "npz::from_bytes".into())
+    read_all(Cursor::new(bytes)).context(|| "npz::from_bytes".into())
 }
 
 /// Writes the tensors of a tree to a file, under the names of [`state_dict`].
@@ -59,8 +65,8 @@ pub fn from_bytes(bytes: &[u8]) -> Result<BTreeMap<String, Tensor>> {
 /// A file that is there is replaced once the new one is complete.
 ///
 /// # Errors
-/// `Io` if the file cannot be written; `Value` as for [`state_dict`]; `Dtype` for `bf16`; `ConcreteValueNeeded` for values
-/// that [`to_vec`](Tensor::to_vec) cannot read.
+/// `Io` if the file cannot be written; `Value` as for [`state_dict`]; `Dtype` for `bf16`; `Shape` for more than 64 dims;
+/// `ConcreteValueNeeded` for values that [`to_vec`](Tensor::to_vec) cannot read.
 ///
 /// See the [module](self) for an example.
 pub fn save<T: Tree>(path: impl AsRef<Path>, tree: &T) -> Result<()> {
@@ -80,57 +86,93 @@ pub fn save_compressed<T: Tree>(path: impl AsRef<Path>, tree: &T) -> Result<()> 
 /// The bytes of a file with the tensors of a tree, not compressed.
 ///
 /// # Errors
-/// `Value`, `Dtype` and `ConcreteValueNeeded` as for [`save`].
+/// `Value`, `Dtype`, `Shape` and `ConcreteValueNeeded` as for [`save`].
 ///
 /// See [`from_bytes`] for an example.
 pub fn to_bytes<T: Tree>(tree: &T) -> Result<Vec<u8>> {
     let bytes = || {
-        let mut out = Vec::new();
-        write_all(&mut out, &members(tree)?, false).map_err(raw::cut_off)?;
-        Ok(out)
+        let mut out = Cursor::new(Vec::new());
+        write_all(&mut out, &members(tree)?, false)?;
+        Ok(out.into_inner())
     };
     bytes().context(|| "npz::to_bytes".into())
 }
 
 fn save_as<T: Tree>(path: &Path, tree: &T, compress: bool) -> Result<()> {
     let members = members(tree)?;
-    raw::create(path, |file| write_all(file, &members, compress)).context(|| path.display().to_string())
+    file::create(path, |file| write_all(file, &members, compress)).context(|| path.display().to_string())
 }
 
 /// The names, headers and elements of what a tree holds.
-fn members<T: Tree>(tree: &T) -> Result<Vec<(String, Vec<u8>, raw::Bytes)>> {
+fn members<T: Tree>(tree: &T) -> Result<Vec<(String, Vec<u8>, Bytes)>> {
     let member = |(name, tensor): (String, Tensor)| {
-        if name.len() + SUFFIX.len() > usize::from(u16::MAX) {
+        let file = file_name_from_array_name(&name);
+        if file.len() > usize::from(u16::MAX) {
             bail!(Value, "expected names of at most 65531 bytes, got one of {}", name.len());
         }
         let (header, bytes) = prepare(&tensor).context(|| format!("`{name}`"))?;
-        Ok((name + SUFFIX, header, bytes))
+        Ok((file, header, bytes))
     };
     state_dict(tree)?.into_iter().map(member).collect()
 }
 
-fn write_all(out: &mut dyn Write, members: &[(String, Vec<u8>, raw::Bytes)], compress: bool) -> std::io::Result<()> {
-    let mut archive = zip::Writer::new(out);
-    for (name, header, bytes) in members {
-        archive.add(name, compress, &|sink| {
-            sink(header)?;
-            bytes.with(sink)
-        })?;
-    }
-    archive.finish()
+fn write_all(out: &mut dyn file::Sink, members: &[(String, Vec<u8>, Bytes)], compress: bool) -> Result<()> {
+    let write = || {
+        let mut archive = ZipWriter::new(out);
+        let method = if compress { CompressionMethod::Deflated } else { CompressionMethod::Stored };
+        // The time is the first that the format has, so that files do not differ by it.
+        let options = SimpleFileOptions::default().compression_method(method).last_modified_time(DateTime::default());
+        for (name, header, bytes) in members {
+            let large = (header.len() + bytes.len()) as u64 >= u64::from(u32::MAX);
+            archive.start_file(name, options.large_file(large))?;
+            archive.write_all(header)?;
+            bytes.with(&mut |part| archive.write_all(part))?;
+        }
+        archive.finish().map(drop)
+    };
+    write().map_err(|e| match e {
+        ZipError::Io(e) => file::unwritable(e),
+        e => Error::new(ErrorKind::Io, format!("expected an archive that can be written, got: {e}")).with_source(e),
+    })
 }
 
-fn read_all<R: Read + Seek>(source: &mut R) -> Result<BTreeMap<String, Tensor>> {
+#[cold]
+fn unreadable(source: ZipError) -> Error {
+    match source {
+        ZipError::Io(e) => cut_off(e),
+        e => Error::new(ErrorKind::Io, format!("expected a zip archive that can be read, got: {e}"))
+            .with_help("check that the file is whole")
+            .with_source(e),
+    }
+}
+
+fn read_all(source: impl Read + Seek) -> Result<BTreeMap<String, Tensor>> {
+    let mut archive = ZipArchive::new(source).map_err(unreadable)?;
+    // Members that share their data could have a small archive take any amount of memory.
+    if archive.has_duplicate_names() || archive.has_overlapping_entries().map_err(unreadable)? {
+        bail!(Io, "expected members with names and data of their own, got some that share them");
+    }
     let mut tensors = BTreeMap::new();
-    for member in zip::members(source)? {
-        let Some(name) = member.name.strip_suffix(SUFFIX) else {
-            bail!(Io, "expected arrays, whose names end in {SUFFIX}, got `{}`", member.name);
+    for k in 0..archive.len() {
+        let mut member = archive.by_index(k).map_err(unreadable)?;
+        let file = member.name().map_err(unreadable)?.into_owned();
+        let Some(name) = array_name_from_file_name(&file) else {
+            bail!(Io, "expected arrays, whose names end in .npy, got `{file}`");
         };
-        if tensors.contains_key(name) {
+        let (size, compressed) = (member.size(), member.compressed_size());
+        if size > compressed.saturating_mul(MOST) {
+            bail!(Io, "expected `{name}` to have a size that its data can have, got {size} bytes from {compressed}");
+        }
+        let tensor = read(&mut member, size).context(|| format!("`{name}`"))?;
+        // The checksum is compared at the end.
+        match member.read(&mut [0]) {
+            Ok(0) => {}
+            Ok(_) => bail!(Io, "expected {size} bytes for `{name}`, got more"),
+            Err(e) => return Err(cut_off(e).with_help("the file is damaged")).context(|| format!("`{name}`")),
+        }
+        if tensors.insert(name.to_string(), tensor).is_some() {
             bail!(Io, "expected arrays of different names, got `{name}` twice");
         }
-        let tensor = zip::read(source, &member, &mut |data| read(data, member.size)).context(|| format!("`{name}`"))?;
-        tensors.insert(name.to_string(), tensor);
     }
     Ok(tensors)
 }

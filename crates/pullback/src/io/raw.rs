@@ -1,8 +1,6 @@
 //! The bytes of arrays, read and written as files hold them.
 
-use std::fs::File;
-use std::io::{BufWriter, Read, Write};
-use std::path::Path;
+use std::io::Read;
 
 use crate::array::Array;
 use crate::dtype::{Word, any_word};
@@ -109,40 +107,4 @@ impl Bytes {
 #[cold]
 pub(crate) fn cut_off(source: std::io::Error) -> Error {
     Error::new(ErrorKind::Io, format!("expected more bytes, got: {source}")).with_source(source)
-}
-
-/// The file at `path` and how long it is.
-pub(crate) fn open(path: &Path) -> Result<(File, u64)> {
-    let opened = File::open(path).and_then(|file| {
-        let len = file.metadata()?.len();
-        Ok((file, len))
-    });
-    opened.map_err(|e| Error::new(ErrorKind::Io, format!("expected a file that can be read, got: {e}")).with_source(e))
-}
-
-/// Writes a file in one piece: under another name at first, so that what was there is replaced only by something whole.
-pub(crate) fn create(path: &Path, write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<()> {
-    let to = |path: &Path| -> std::io::Result<()> {
-        let mut file = BufWriter::new(File::create(path)?);
-        write(&mut file)?;
-        file.flush()
-    };
-    // A device cannot be replaced.
-    let special = path.metadata().is_ok_and(|m| !m.is_file());
-    let written = match path.file_name() {
-        Some(name) if !special => {
-            let mut partial = name.to_os_string();
-            partial.push(".partial");
-            let partial = path.with_file_name(partial);
-            let written = to(&partial).and_then(|()| std::fs::rename(&partial, path));
-            if written.is_err() {
-                // What is reported is why it is there.
-                let _ = std::fs::remove_file(&partial);
-            }
-            written
-        }
-        _ => to(path),
-    };
-    written
-        .map_err(|e| Error::new(ErrorKind::Io, format!("expected a file that can be written, got: {e}")).with_source(e))
 }

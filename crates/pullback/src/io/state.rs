@@ -92,10 +92,8 @@ fn names<T: Tree>(op: &str, tree: &T) -> Result<Vec<String>> {
     let mut seen = BTreeSet::new();
     for name in &names {
         if name.is_empty() {
-            bail!(
-                Value,
-                "{op}: expected a tree of tensors with names, got one without; help: put it in a struct or a map"
-            );
+            bail!(Value, "{op}: expected a tree of tensors with names, got one without";
+                help = "put it in a struct or a map");
         }
         if !seen.insert(name) {
             bail!(Value, "{op}: expected a tree of tensors with different names, got two of the name `{name}`");

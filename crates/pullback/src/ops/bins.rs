@@ -10,8 +10,8 @@ use super::reduce::to_float;
 use super::table::{ErrorSample, Naive, Sample, ops, sample_tensor};
 use crate::array::Array;
 use crate::error::bail;
-use crate::function::op::{Batched, Cotangents, Op, Tangents};
-use crate::function::{Cotangent, OpRef, Outs, Saved, Tangent, VmapInfo};
+use crate::function::op::{Batched, Op, no_derivative};
+use crate::function::{OpRef, Outs, VmapInfo};
 use crate::interp::{batch, bind1};
 use crate::kernels::half::widened;
 use crate::kernels::{copy, search};
@@ -190,21 +190,10 @@ impl Op for SearchSorted {
     fn parameters(&self) -> Option<&dyn fmt::Debug> {
         Some(self)
     }
-    fn is_differentiable(&self) -> bool {
-        false
-    }
+    no_derivative!();
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
         let [sorted, values] = [inputs[0].concrete(), inputs[1].concrete()];
         Ok(smallvec![widened([sorted, values], |[s, v]| search::searchsorted(s, v, self.right))?.into()])
-    }
-    fn save(&self, _: &[bool], _: &[&Tensor], _: &[Tensor]) -> Result<Saved> {
-        Ok(Saved::default())
-    }
-    fn backward(&self, _: &Saved, _: &[bool], _: &[Cotangent]) -> Result<Cotangents> {
-        Ok(smallvec![Cotangent::zero(), Cotangent::zero()])
-    }
-    fn jvp(&self, _: &Saved, _: &[Tangent]) -> Result<Tangents> {
-        Ok(smallvec![Tangent::zero()])
     }
     fn vmap(&self, info: &VmapInfo, dims: &[Option<usize>], inputs: &[&Tensor]) -> Result<Batched> {
         let op = OpRef::new(*self);

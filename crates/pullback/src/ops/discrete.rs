@@ -6,9 +6,8 @@ use smallvec::smallvec;
 
 use super::family::vmap_front;
 use crate::array::Array;
-use crate::error::bail;
-use crate::function::op::{Batched, Cotangents, Op, Tangents};
-use crate::function::{Cotangent, OpRef, Outs, Saved, Tangent, VmapInfo};
+use crate::function::op::{Batched, Op, no_derivative};
+use crate::function::{OpRef, Outs, VmapInfo};
 use crate::interp::bind1;
 use crate::kernels::half::widened;
 use crate::{Result, Tensor};
@@ -44,24 +43,10 @@ impl<K: Discrete> Op for DiscreteOp<K> {
         Some(&self.0)
     }
 
-    fn is_differentiable(&self) -> bool {
-        false
-    }
+    no_derivative!();
 
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
         Ok(smallvec![widened([inputs[0].concrete()], |[x]| self.0.kernel(x))?.into()])
-    }
-
-    fn save(&self, _: &[bool], _: &[&Tensor], _: &[Tensor]) -> Result<Saved> {
-        bail!(Internal, "{}: a function without a derivative was asked to save", K::NAME)
-    }
-
-    fn backward(&self, _: &Saved, _: &[bool], _: &[Cotangent]) -> Result<Cotangents> {
-        Ok(smallvec![Cotangent::zero()])
-    }
-
-    fn jvp(&self, _: &Saved, _: &[Tangent]) -> Result<Tangents> {
-        Ok(smallvec![Tangent::zero()])
     }
 
     fn vmap(&self, _: &VmapInfo, dims: &[Option<usize>], inputs: &[&Tensor]) -> Result<Batched> {

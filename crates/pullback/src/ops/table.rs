@@ -337,25 +337,19 @@ macro_rules! ops {
     };
     (@table [$($done:tt)*]) => { [$($done)*] };
     (@table [$($done:tt)*] $(#[doc = $doc:literal])* fn $name:ident(&self $(, $arg:ident: $ty:ty)* $(,)?) -> $ret:ty = $f:path
-        { samples: $samples:path $(, errors: $errors:path)? $(, kinks: $kinks:path)?
-            $(, python: $($path:ident)::+ ($($form:tt)*) $(-> ($($result:ident),*))?)* $(,)? }; $($rest:tt)*) => {
-        $crate::ops::table::ops!(@table [$($done)* $crate::ops::table::OpInfo {
-            name: stringify!($name),
-            doc: concat!($($doc, "\n"),*),
-            signature: stringify!($($arg: $ty),*),
-            samples: $crate::ops::table::for_tests!($samples),
-            errors: $crate::ops::table::for_tests!($($errors)?),
-            kinks: $crate::ops::table::for_tests!($($kinks)?),
-            module: module_path!(),
-            #[cfg(feature = "dynamic")]
-            forms: ::pullback_macros::operation_forms! { method $name($($arg: $ty),*) -> $ret
-                [$($($path)::+ ($($form)*) $(-> ($($result),*))?),*] },
-        },] $($rest)*)
+        { $($facts:tt)* }; $($rest:tt)*) => {
+        $crate::ops::table::ops!(@table [$($done)*
+            $crate::ops::table::ops!(@info method $name [$($doc)*] [$($arg: $ty),*] $ret; $($facts)*),] $($rest)*)
     };
     (@table [$($done:tt)*] $(#[doc = $doc:literal])* free fn $name:ident($($arg:ident: $ty:ty),* $(,)?) -> $ret:ty = $f:path
-        { samples: $samples:path $(, errors: $errors:path)? $(, kinks: $kinks:path)?
-            $(, python: $($path:ident)::+ ($($form:tt)*) $(-> ($($result:ident),*))?)* $(,)? }; $($rest:tt)*) => {
-        $crate::ops::table::ops!(@table [$($done)* $crate::ops::table::OpInfo {
+        { $($facts:tt)* }; $($rest:tt)*) => {
+        $crate::ops::table::ops!(@table [$($done)*
+            $crate::ops::table::ops!(@info free $name [$($doc)*] [$($arg: $ty),*] $ret; $($facts)*),] $($rest)*)
+    };
+    (@info $form:ident $name:ident [$($doc:literal)*] [$($arg:ident: $ty:ty),*] $ret:ty;
+        samples: $samples:path $(, errors: $errors:path)? $(, kinks: $kinks:path)?
+        $(, python: $($path:ident)::+ ($($given:tt)*) $(-> ($($result:ident),*))?)* $(,)?) => {
+        $crate::ops::table::OpInfo {
             name: stringify!($name),
             doc: concat!($($doc, "\n"),*),
             signature: stringify!($($arg: $ty),*),
@@ -364,9 +358,9 @@ macro_rules! ops {
             kinks: $crate::ops::table::for_tests!($($kinks)?),
             module: module_path!(),
             #[cfg(feature = "dynamic")]
-            forms: ::pullback_macros::operation_forms! { free $name($($arg: $ty),*) -> $ret
-                [$($($path)::+ ($($form)*) $(-> ($($result),*))?),*] },
-        },] $($rest)*)
+            forms: ::pullback_macros::operation_forms! { $form $name($($arg: $ty),*) -> $ret
+                [$($($path)::+ ($($given)*) $(-> ($($result),*))?),*] },
+        }
     };
 }
 pub(crate) use ops;

@@ -9,8 +9,8 @@ use super::parameters::{Must, parameter, place};
 use super::{check_float, check_probability, draw, draws};
 use crate::array::Array;
 use crate::error::bail;
-use crate::function::op::{Batched, Cotangents, Op, Tangents};
-use crate::function::{Cotangent, OpRef, Outs, Saved, Tangent, VmapInfo};
+use crate::function::op::{Batched, Op, no_derivative};
+use crate::function::{OpRef, Outs, VmapInfo};
 use crate::interp::{batch, bind, bind1};
 use crate::kernels::samplers::{self, NoWeights, Sampler};
 use crate::ops::family::vmap_elementwise;
@@ -247,23 +247,12 @@ impl Op for Sample {
     fn name(&self) -> &str {
         self.op
     }
-    fn is_differentiable(&self) -> bool {
-        false
-    }
+    no_derivative!();
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
         let shape = inputs.iter().try_fold(crate::Shape::new(), |shape, t| crate::shape::broadcast(&shape, t.shape()));
         let Some(shape) = shape else { bail!(Internal, "{}: parameters that do not broadcast", self.op) };
         let inputs: Vec<Array> = inputs.iter().map(|t| t.concrete().expand(&shape)).collect();
         Ok(smallvec![samplers::sample(&inputs[0], &inputs[1..].iter().collect::<Vec<_>>(), self.sampler).into()])
-    }
-    fn save(&self, _: &[bool], _: &[&Tensor], _: &[Tensor]) -> Result<Saved> {
-        Ok(Saved::default())
-    }
-    fn backward(&self, _: &Saved, needs: &[bool], _: &[Cotangent]) -> Result<Cotangents> {
-        Ok(needs.iter().map(|_| Cotangent::zero()).collect())
-    }
-    fn jvp(&self, _: &Saved, _: &[Tangent]) -> Result<Tangents> {
-        Ok(smallvec![Tangent::zero()])
     }
     fn vmap(&self, _: &VmapInfo, dims: &[Option<usize>], inputs: &[&Tensor]) -> Result<Batched> {
         vmap_elementwise(&OpRef::new(Sample { ..*self }), dims, inputs)
@@ -351,9 +340,7 @@ impl Op for Pick {
     fn parameters(&self) -> Option<&dyn fmt::Debug> {
         Some(self)
     }
-    fn is_differentiable(&self) -> bool {
-        false
-    }
+    no_derivative!();
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
         let (seeds, weights) = (inputs[0].concrete(), inputs[1].concrete());
         let picked = match self.kind {
@@ -369,15 +356,6 @@ impl Op for Pick {
                 bail!(Value, "{}: {why}{}", self.op, if at.is_empty() { at } else { format!(" in the row{at}") })
             }
         }
-    }
-    fn save(&self, _: &[bool], _: &[&Tensor], _: &[Tensor]) -> Result<Saved> {
-        Ok(Saved::default())
-    }
-    fn backward(&self, _: &Saved, _: &[bool], _: &[Cotangent]) -> Result<Cotangents> {
-        Ok(smallvec![Cotangent::zero(), Cotangent::zero()])
-    }
-    fn jvp(&self, _: &Saved, _: &[Tangent]) -> Result<Tangents> {
-        Ok(smallvec![Tangent::zero()])
     }
     fn vmap(&self, info: &VmapInfo, dims: &[Option<usize>], inputs: &[&Tensor]) -> Result<Batched> {
         let seeds = batch::materialize(inputs[0], dims[0], info.batch_size)?;

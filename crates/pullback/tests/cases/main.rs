@@ -21,6 +21,7 @@ mod solves;
 mod threads;
 mod transforms;
 mod vmap;
+mod vmap_lanes;
 
 use std::sync::Arc;
 

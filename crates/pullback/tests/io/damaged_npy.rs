@@ -48,7 +48,7 @@ fn no_changed_byte_does_harm() {
     let small = npz::to_bytes(&vec![Tensor::from([1.0f32, 2.0]), Tensor::from([true])]).unwrap();
     let files = [std::fs::read(file("version3.npy")).unwrap(), small, std::fs::read(file("compressed.npz")).unwrap()];
     for (k, bytes) in files.iter().enumerate() {
-        for at in (0..bytes.len()).step_by(1 + bytes.len() / 4000) {
+        for at in (0..bytes.len()).step_by(1 + bytes.len() / 1000) {
             for change in [0x01, 0x80, 0xff] {
                 let mut bytes = bytes.clone();
                 bytes[at] ^= change;
@@ -64,7 +64,7 @@ fn changed_elements_of_an_archive_are_noticed() {
     let mut bytes = npz::to_bytes(&vec![Tensor::from([1.0f32, 2.0])]).unwrap();
     let at = bytes.windows(4).position(|w| w == 2.0f32.to_le_bytes()).unwrap();
     bytes[at] = 1;
-    assert_error(npz::from_bytes(&bytes), ErrorKind::Io, &["`0`: expected the checksum", "damaged"]);
+    assert_error(npz::from_bytes(&bytes), ErrorKind::Io, &["`0`: ", "checksum", "damaged"]);
 }
 
 #[test]
@@ -79,13 +79,18 @@ fn sizes_that_lie() {
         &x("(4294967296, 4294967296)"),
         0,
         io,
-        &["expected a size that memory can hold, got shape [4294967296,4294967296]"],
+        &["expected a header with sizes that memory can hold", "(4294967296, 4294967296)"],
     );
-    refused(&x("(4294967296, 0, 4294967296)"), 0, io, &["expected a size that memory can hold"]);
+    refused(&x("(4294967296, 0, 4294967296)"), 0, io, &["sizes that memory can hold"]);
+    refused(&x("(4294967296, 1073741824)"), 0, io, &["expected a size that memory can hold, got shape"]);
     for shape in
-        ["(-1,)", "(1)", "(1.0,)", "(99999999999999999999,)", "[1]", "(,)", "((1,),)", "(1,,2)", "(+1", "1", "True"]
+        ["(-1,)", "(1)", "(1.0,)", "(99999999999999999999,)", "(,)", "((1,),)", "(1,,2)", "(+1", "1", "True", "(1+1,)"]
     {
-        assert!(npy::from_bytes(&made(&x(shape), 4)).is_err(), "{shape}");
+        assert_error(npy::from_bytes(&made(&x(shape), 4)), io, &[]);
+    }
+    // What a shape multiplies to, however its sizes are written.
+    for size in ["0x100000000", "4_294_967_296", "0b1", "0o1", "1_0", "2147483648, 2147483648, 8"] {
+        refused(&x(&format!("({size}, {size})")), 4, io, &["sizes that memory can hold"]);
     }
     let mut long = b"\x93NUMPY\x02\x00".to_vec();
     long.extend(u32::MAX.to_le_bytes());
@@ -110,25 +115,16 @@ fn headers_that_are_none() {
         "{'shape': (1,) 'descr': '<f4'}",
         "{,}",
         "{'é",
-    ] {
-        refused(
-            header,
-            0,
-            io,
-            &["in the header, got"].map(|s| if header == "{}" { s } else { "expected a header that is" }),
-        );
-    }
-    refused(&"(".repeat(100_000), 0, io, &["expected a header that is a dictionary"]);
-    refused(
         "{'descr': '<f4', 'fortran_order': False}",
-        0,
-        io,
-        &["expected the keys `descr`, `fortran_order` and `shape`"],
-    );
-    let twice = "{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': ()}";
-    refused(twice, 4, io, &["expected the keys"]);
-    refused("{'descr': '<f4', 'fortran_order': False, 'shape': (), 'more': True}", 4, io, &["expected the keys"]);
-    refused("{'descr': '<f4', 'fortran_order': 'no', 'shape': ()}", 4, io, &["expected the keys"]);
+        "{'descr': '<f4', 'fortran_order': 'no', 'shape': ()}",
+    ] {
+        refused(header, 0, io, &["expected "]);
+    }
+    for nested in ["(", "[", "{", "(')',", "{1: "] {
+        refused(&nested.repeat(9_000 / nested.len()), 0, io, &["expected a header"]);
+        refused(&nested.repeat(8), 0, io, &["expected the header of an array"]);
+    }
+    refused(&" ".repeat(100_000), 0, io, &["expected a header of at most 10000 bytes, got one that says 100000"]);
 }
 
 #[test]
@@ -141,9 +137,10 @@ fn elements_that_tensors_cannot_have() {
     assert_error(npy::load(file("objects.npy")), ErrorKind::Dtype, &["got `|O`"]);
     assert_error(npy::load(file("i16.npy")), ErrorKind::Dtype, &["got `<i2`", "astype"]);
     assert_error(npy::load(file("text.npy")), ErrorKind::Dtype, &["got `<U2`"]);
-    for descr in ["", "f4", "|f4", "=f4", "<f4x", "é4", "<", "<m8[ns]"] {
-        let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ()}}");
-        refused(&header, 4, ErrorKind::Dtype, &[&format!("got `{descr}`")]);
+    let header = |descr: &str| format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ()}}");
+    refused(&header("<m8[ns]"), 4, ErrorKind::Dtype, &["got `<m8[ns]`"]);
+    for descr in ["", "f4", "|f4", "=f4", "<f4x", "é4", "<", "<f3"] {
+        refused(&header(descr), 4, ErrorKind::Io, &["expected the header of an array", "type string"]);
     }
     let mut bytes = npy::to_bytes(&Tensor::from([true, false])).unwrap();
     *bytes.last_mut().unwrap() = 7;
@@ -164,28 +161,29 @@ fn archive(names: &[&str], change: impl Fn(&mut [u8])) -> Vec<u8> {
 fn forged_archives() {
     let io = ErrorKind::Io;
     assert_eq!(npz::from_bytes(&archive(&["a", "b"], |_| ())).unwrap().len(), 2);
-    assert_error(npz::from_bytes(b""), io, &["expected a zip archive, got 0 bytes"]);
+    assert_error(npz::from_bytes(b""), io, &["expected a zip archive"]);
     assert_error(npz::from_bytes(&[0; 100_000]), io, &["expected a zip archive"]);
-    assert_error(npz::from_bytes(&archive(&["a"], |e| e[8] |= 1)), io, &["not encrypted, got `a.npy`"]);
-    assert_error(npz::from_bytes(&archive(&["a"], |e| e[10] = 14)), io, &["by method 14"]);
-    assert_error(npz::from_bytes(&archive(&["a"], |e| e[42] = 1)), io, &["expected a member where the directory says"]);
-    assert_error(npz::from_bytes(&archive(&["a"], |e| e[45] = 0x7f)), io, &["expected members within"]);
-    assert_error(
-        npz::from_bytes(&archive(&["a"], |e| e[24] += 1)),
-        io,
-        &["expected `a.npy` to have a size that its data can have"],
-    );
+    assert_error(npz::from_bytes(&archive(&["a"], |e| e[8] |= 1)), io, &["decrypt"]);
+    assert_error(npz::from_bytes(&archive(&["a"], |e| e[10] = 14)), io, &["ompression method"]);
+    assert_error(npz::from_bytes(&archive(&["a"], |e| e[42] = 1)), io, &["expected "]);
+    assert_error(npz::from_bytes(&archive(&["a"], |e| e[45] = 0x7f)), io, &["expected "]);
+    assert_error(npz::from_bytes(&archive(&["a"], |e| e[24] += 1)), io, &["`a`: expected 16 bytes of elements"]);
+    assert_error(npz::from_bytes(&archive(&["a"], |e| e[24] -= 1)), io, &["`a`: expected 16 bytes of elements"]);
     // A size that no data can have, however it is compressed.
     let bomb = |e: &mut [u8]| {
         e[10] = 8;
         e[24..28].copy_from_slice(&0xffff_fff0u32.to_le_bytes());
     };
     assert_error(npz::from_bytes(&archive(&["a"], bomb)), io, &["got 4294967280 bytes from 144"]);
-    // Many members that share their data.
+    // Many members that share their data, and some that are counted twice.
     let names: Vec<String> = (0..40).map(|k| format!("{k:02}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let shared = archive(&names, |e| e[20..28].copy_from_slice(&[0, 1, 0, 0, 0, 1, 0, 0]));
-    assert_error(npz::from_bytes(&shared), io, &["expected members within"]);
+    assert_error(npz::from_bytes(&shared), io, &["got some that share them"]);
+    let mut many = archive(&["a"], |_| ());
+    let end = many.len() - 22;
+    many[end + 8..end + 12].copy_from_slice(&[0xfe, 0xff, 0xfe, 0xff]);
+    assert_error(npz::from_bytes(&many), io, &["expected "]);
     // Two members of one name: the other is patched to it everywhere.
     let mut twice = archive(&["a", "b"], |_| ());
     for k in 0..twice.len() - 5 {
@@ -193,7 +191,7 @@ fn forged_archives() {
             twice[k] = b'a';
         }
     }
-    assert_error(npz::from_bytes(&twice), io, &["got `a` twice"]);
+    assert_error(npz::from_bytes(&twice), io, &["names and data of their own"]);
     let mut other = archive(&["a"], |_| ());
     for k in 0..other.len() - 5 {
         if other[k..k + 5] == *b"a.npy" {

@@ -61,35 +61,42 @@ fn sizes_that_lie() {
         format!(r#"{{"x":{{"dtype":"F32","shape":{shape},"data_offsets":[{start},{end}]}}}}"#)
     };
     let io = ErrorKind::Io;
-    refused(&x("[3]", "0", "8"), 8, io, &["expected 12 bytes for `x` (f32[3]), got data from 0 to 8"]);
-    refused(&x("[2]", "8", "0"), 8, io, &["got data from 8 to 0"]);
-    refused(&x("[2]", "4", "12"), 12, io, &["without gaps", "`x` at 4"]);
+    refused(&x("[3]", "0", "8"), 8, io, &["invalid shape, data type, or offset"]);
+    refused(&x("[2]", "8", "0"), 8, io, &["`x`"]);
+    refused(&x("[2]", "4", "12"), 12, io, &["`x`"]);
     refused(&x("[2]", "0", "8"), 7, io, &["expected 8 bytes of elements, got 7"]);
     refused(&x("[2]", "0", "8"), 9, io, &["expected 8 bytes of elements, got 9"]);
     refused(&x("[1000000000000]", "0", "4000000000000"), 8, io, &["expected 4000000000000 bytes of elements, got 8"]);
-    refused(&x("[4294967296,4294967296]", "0", "0"), 0, io, &["`x`: expected a size that memory can hold"]);
-    refused(&x("[4294967296,0,4294967296]", "0", "0"), 0, io, &["expected a size that memory can hold"]);
-    refused(&x("[4611686018427387904]", "0", "0"), 0, io, &["expected a size that memory can hold"]);
-    refused(&x("[-1]", "0", "4"), 4, io, &["expected a dtype, a shape and two offsets of data for `x`"]);
-    refused(&x("[1.0]", "0", "4"), 4, io, &["expected a dtype, a shape"]);
-    refused(&x("[1]", "0", "4, 5"), 4, io, &["two offsets"]);
-    refused(&x("[99999999999999999999]", "0", "4"), 4, io, &["expected a dtype, a shape"]);
+    refused(&x("[4294967296,4294967296]", "0", "0"), 0, io, &["overflow"]);
+    refused(&x("[4294967296,0,4294967296]", "0", "0"), 0, io, &["`x`: expected a size that memory can hold"]);
+    refused(&x("[4611686018427387904]", "0", "0"), 0, io, &["overflow"]);
+    for (shape, end) in [
+        ("[-1]", "4"),
+        ("[1.0]", "4"),
+        ("[1]", "4, 5"),
+        ("[99999999999999999999]", "4"),
+        ("[1]", "18446744073709551616"),
+    ] {
+        refused(&x(shape, "0", end), 4, io, &["expected a header of tensors and text"]);
+    }
 }
 
 #[test]
 fn headers_that_are_none() {
     let io = ErrorKind::Io;
-    refused("", 0, io, &["expected a header of JSON objects"]);
+    refused("", 0, io, &["expected a header of tensors and text"]);
     refused("[]", 0, io, &["an object"]);
     refused("{\"x\":3}", 0, io, &["an object"]);
-    refused("{\"x\":{}}", 0, io, &["expected a dtype"]);
+    refused("{\"x\":{}}", 0, io, &["missing field"]);
     refused("{\"x\":{}", 0, io, &["EOF"]);
     refused("{} x", 0, io, &["trailing"]);
-    refused(&format!("{{\"x\":{{\"dtype\":{}", "[".repeat(100_000)), 0, io, &["recursion limit"]);
+    let nested = |open: &str, close: &str| format!("{}1{}", open.repeat(100_000), close.repeat(100_000));
+    refused(&format!("{{\"x\":{{\"dtype\":{}}}}}", nested("[", "]")), 0, io, &["recursion limit"]);
+    refused(&nested("{\"x\":", "}"), 0, io, &["recursion limit"]);
     let mut bytes = made("{\"x \":{}}", 0);
     bytes[11] = 0xff;
-    assert_error(safetensors::from_bytes(&bytes), io, &["expected a header of JSON objects"]);
-    refused(r#"{"__metadata__":{"a":1}}"#, 0, io, &["expected text as metadata `a`, got 1"]);
+    assert_error(safetensors::from_bytes(&bytes), io, &["expected a header of tensors and text"]);
+    refused(r#"{"__metadata__":{"a":1}}"#, 0, io, &["expected a string"]);
     assert!(safetensors::from_bytes(&made(r#"{"__metadata__":{}}"#, 0)).unwrap().0.is_empty());
 }
 
@@ -97,15 +104,15 @@ fn headers_that_are_none() {
 fn names_that_come_twice() {
     let x = r#""x":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}"#;
     let y = r#""x":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}"#;
-    refused(&format!("{{{x},{y}}}"), 2, ErrorKind::Io, &["expected names of tensors once each, got `x` twice"]);
-    refused(&format!("{{{x},{x}}}"), 1, ErrorKind::Io, &["got `x` twice"]);
+    refused(&format!("{{{x},{y}}}"), 2, ErrorKind::Io, &["got: `x` twice"]);
+    refused(&format!("{{{x},{x}}}"), 1, ErrorKind::Io, &["`x` twice"]);
     refused(
         r#"{"x":{"dtype":"U8","dtype":"I8","shape":[1],"data_offsets":[0,1]}}"#,
         1,
         ErrorKind::Io,
         &["`dtype` twice"],
     );
-    refused(r#"{"__metadata__":{"a":"","a":""}}"#, 0, ErrorKind::Io, &["keys of metadata once each, got `a` twice"]);
+    refused(r#"{"__metadata__":{"a":"","a":""}}"#, 0, ErrorKind::Io, &["`a` twice"]);
 }
 
 #[test]
@@ -115,7 +122,7 @@ fn elements_that_tensors_cannot_have() {
         ErrorKind::Dtype,
         &["safetensors::load > ", "i16.safetensors: ", "for `x`, got `I16`", "F32"],
     );
-    refused(r#"{"x":{"dtype":"","shape":[1],"data_offsets":[0,1]}}"#, 1, ErrorKind::Dtype, &["got ``"]);
+    refused(r#"{"x":{"dtype":"","shape":[1],"data_offsets":[0,1]}}"#, 1, ErrorKind::Io, &["unknown variant"]);
     let mut bytes = safetensors::to_bytes(&vec![Tensor::from([true, false])], &BTreeMap::new()).unwrap();
     *bytes.last_mut().unwrap() = 2;
     assert_error(safetensors::from_bytes(&bytes), ErrorKind::Io, &["`0`: expected bools that are 0 or 1, got 2"]);

@@ -123,7 +123,53 @@ fn a_file_is_replaced_in_one_piece() {
     assert_same(&safetensors::load(&path.0).unwrap()["0"], &old[0]);
     safetensors::save(&path.0, &vec![Tensor::from([2.0])]).unwrap();
     assert_same(&safetensors::load(&path.0).unwrap()["0"], &Tensor::from([2.0]));
-    assert!(!path.0.with_file_name(format!("{}.partial", path.0.file_name().unwrap().to_str().unwrap())).exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_new_file_has_the_rights_of_any_new_file() {
+    use std::os::unix::fs::PermissionsExt;
+    let (path, other) = (Scratch::new("rights.safetensors"), Scratch::new("rights.txt"));
+    safetensors::save(&path.0, &vec![Tensor::from(1.0)]).unwrap();
+    std::fs::write(&other.0, "").unwrap();
+    let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode();
+    assert_eq!(mode(&path.0), mode(&other.0));
+}
+
+#[test]
+fn files_are_written_in_the_same_way_each_time() {
+    let metadata: BTreeMap<String, String> = (0..20).map(|k| (format!("key {k}"), format!("text {k}"))).collect();
+    let bytes = safetensors::to_bytes(&zeros(), &metadata).unwrap();
+    for _ in 0..4 {
+        assert_eq!(safetensors::to_bytes(&zeros(), &metadata).unwrap(), bytes);
+    }
+    assert_eq!(safetensors::from_bytes(&bytes).unwrap().1, metadata);
+}
+
+#[test]
+fn the_others_are_read_where_some_have_elements_that_tensors_cannot_have() {
+    let header = r#"{"__metadata__":{"a":"b"},"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},
+        "q":{"dtype":"F8_E4M3","shape":[3],"data_offsets":[8,11]},"n":{"dtype":"U16","shape":[],"data_offsets":[11,13]},
+        "b":{"dtype":"U8","shape":[1,2],"data_offsets":[13,15]}}"#;
+    let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
+    bytes.extend(header.as_bytes());
+    bytes.extend(1.5f32.to_le_bytes().iter().chain(&2.5f32.to_le_bytes()));
+    bytes.extend([9, 9, 9, 9, 9, 7, 8]);
+    let dtype = ErrorKind::Dtype;
+    assert_error(safetensors::from_bytes(&bytes), dtype, &["for `q`, got `F8_E4M3`", "safetensors::File"]);
+
+    let path = Scratch::new("others.safetensors");
+    std::fs::write(&path.0, &bytes).unwrap();
+    let mut file = safetensors::File::open(&path.0).unwrap();
+    assert_eq!(file.names(), ["b", "n", "q", "w"]);
+    assert_eq!(file.metadata()["a"], "b");
+    assert_same(&file.tensor("b").unwrap(), &Tensor::from([[7u8, 8]]));
+    assert_same(&file.tensor("w").unwrap(), &Tensor::from([1.5f32, 2.5]));
+    assert_same(&file.tensor("b").unwrap(), &Tensor::from([[7u8, 8]]));
+    assert_error(file.tensor("n"), dtype, &["safetensors::File::tensor: expected elements", "for `n`, got `U16`"]);
+    assert_error(file.ty("q"), dtype, &["safetensors::File::ty", "for `q`, got `F8_E4M3`"]);
+    assert_eq!(file.ty("w").unwrap().to_string(), "f32[2]");
+    assert_error(file.tensor("x"), ErrorKind::Value, &["got `x`"]);
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod run;
 mod batching;
 mod derivatives;
 mod functions;
+mod gradcheck;
 mod points;
 mod table;
 mod values;

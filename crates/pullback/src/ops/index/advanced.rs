@@ -9,8 +9,8 @@ use super::elements::Scatter;
 use super::masks::true_places_in;
 use super::slices::{IndexAdd, IndexSelect, rows_of};
 use crate::error::bail;
-use crate::function::op::{Batched, Cotangents, Op, Tangents};
-use crate::function::{Cotangent, OpRef, Outs, Saved, Tangent, VmapInfo};
+use crate::function::op::{Batched, Op, no_derivative};
+use crate::function::{OpRef, Outs, VmapInfo};
 use crate::kernels::map;
 use crate::ops::family::{apply1, vmap_elementwise};
 use crate::ops::shape::broadcast_to;
@@ -208,9 +208,7 @@ impl Op for Combine {
     fn parameters(&self) -> Option<&dyn fmt::Debug> {
         Some(self)
     }
-    fn is_differentiable(&self) -> bool {
-        false
-    }
+    no_derivative!();
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
         let size = |k: usize| self.sizes[k] as i64;
         let mut out = inputs[0].concrete().clone();
@@ -231,15 +229,6 @@ impl Op for Combine {
             );
         }
         Ok(smallvec![out.into()])
-    }
-    fn save(&self, _: &[bool], _: &[&Tensor], _: &[Tensor]) -> Result<Saved> {
-        Ok(Saved::default())
-    }
-    fn backward(&self, _: &Saved, _: &[bool], _: &[Cotangent]) -> Result<Cotangents> {
-        Ok(smallvec![Cotangent::zero(); self.sizes.len()])
-    }
-    fn jvp(&self, _: &Saved, _: &[Tangent]) -> Result<Tangents> {
-        Ok(smallvec![Tangent::zero()])
     }
     fn vmap(&self, _: &VmapInfo, dims: &[Option<usize>], inputs: &[&Tensor]) -> Result<Batched> {
         vmap_elementwise(&OpRef::new(self.clone()), dims, inputs)

@@ -1,7 +1,7 @@
 //! Samples of [`i`](Tensor::i), [`index_set`](Tensor::index_set) and [`index_put`](Tensor::index_put) with tensors in the
 //! index.
 
-use super::naive::{flat, index, resolve};
+use super::naive::{flat, index, mask, resolve};
 use crate::ops::table::{ErrorSample, Naive, Sample, sample_tensor};
 use crate::tensor::IndexItem;
 use crate::{Ellipsis, ErrorKind, NewAxis, Result, Tensor, s};
@@ -15,10 +15,6 @@ struct Case {
     items: fn(&[Tensor]) -> Vec<IndexItem>,
     shape: &'static [usize],
     place: fn(&[usize], &dyn Fn(usize, &[usize]) -> f64) -> [f64; 3],
-}
-
-fn mask(data: &[bool], shape: &[usize]) -> Tensor {
-    Tensor::from_slice(data, shape).expect("the number of places is that of the shape")
 }
 
 /// True at `[0,2]`, `[1,0]` and `[2,3]`.

@@ -5,8 +5,8 @@ use std::fmt;
 use smallvec::smallvec;
 
 use crate::error::bail;
-use crate::function::op::{Batched, Cotangents, Op, Tangents};
-use crate::function::{Cotangent, OpRef, Outs, Saved, Tangent, VmapInfo};
+use crate::function::op::{Batched, Op, no_derivative};
+use crate::function::{OpRef, Outs, VmapInfo};
 use crate::interp::bind;
 use crate::kernels::gather;
 use crate::ops::family::apply1;
@@ -99,9 +99,7 @@ impl Op for CheckIndex {
     fn parameters(&self) -> Option<&dyn fmt::Debug> {
         Some(self)
     }
-    fn is_differentiable(&self) -> bool {
-        false
-    }
+    no_derivative!();
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
         let (index, size) = (inputs[0].concrete(), self.target.shape[self.dim]);
         match self.wanted {
@@ -118,15 +116,6 @@ impl Op for CheckIndex {
                 Err(found) => self.out_of_range(&found, size),
             },
         }
-    }
-    fn save(&self, _: &[bool], _: &[&Tensor], _: &[Tensor]) -> Result<Saved> {
-        Ok(Saved::default())
-    }
-    fn backward(&self, _: &Saved, _: &[bool], _: &[Cotangent]) -> Result<Cotangents> {
-        Ok(smallvec![Cotangent::zero()])
-    }
-    fn jvp(&self, _: &Saved, _: &[Tangent]) -> Result<Tangents> {
-        Ok(smallvec![Tangent::zero()])
     }
     fn vmap(&self, _: &VmapInfo, dims: &[Option<usize>], inputs: &[&Tensor]) -> Result<Batched> {
         let mut op = self.clone();

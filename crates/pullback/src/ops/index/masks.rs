@@ -1,6 +1,7 @@
 //! Masks: where they are true, and the elements there.
 
 use super::check::{Wanted, check_src_dtype};
+use super::naive::mask;
 use super::slices::IndexSelect;
 use crate::array::Array;
 use crate::error::bail;
@@ -227,10 +228,6 @@ fn nonzero_errors() -> Vec<ErrorSample> {
     })]
 }
 
-fn mask_of(data: &[bool], shape: &[usize]) -> Tensor {
-    Tensor::from_slice(data, shape).expect("the number of places is that of the shape")
-}
-
 fn masked_select_samples() -> Vec<Sample> {
     let case = |label: &str, shape: &[usize], mask: Tensor, places: &'static [&'static [usize]]| {
         Sample::one(label, [sample_tensor(shape, -1.0, 1.0, 1)], move |x| x[0].masked_select(&mask)).reference(
@@ -241,9 +238,9 @@ fn masked_select_samples() -> Vec<Sample> {
         )
     };
     vec![
-        case("matrix", &[2, 2], mask_of(&[true, false, true, true], &[2, 2]), &[&[0, 0], &[1, 0], &[1, 1]]),
-        case("columns", &[2, 3], mask_of(&[false, true, false], &[3]), &[&[0, 1], &[1, 1]]),
-        case("tensor repeated", &[2], mask_of(&[true, false, true, true], &[2, 2]), &[&[0, 0], &[1, 0], &[1, 1]]),
+        case("matrix", &[2, 2], mask(&[true, false, true, true], &[2, 2]), &[&[0, 0], &[1, 0], &[1, 1]]),
+        case("columns", &[2, 3], mask(&[false, true, false], &[3]), &[&[0, 1], &[1, 1]]),
+        case("tensor repeated", &[2], mask(&[true, false, true, true], &[2, 2]), &[&[0, 0], &[1, 0], &[1, 1]]),
         case("0-d", &[], Tensor::from(true), &[&[]]),
         case("nothing", &[3], Tensor::from(false), &[]),
         case("empty", &[0, 2], Tensor::from(true), &[]),
@@ -280,8 +277,8 @@ fn masked_scatter_samples() -> Vec<Sample> {
         })
     };
     vec![
-        case("matrix", &[2, 3], mask_of(&[true, false, true, false, true, true], &[2, 3]), &[4]),
-        case("columns, larger source", &[2, 3], mask_of(&[false, true, false], &[3]), &[2, 2]),
+        case("matrix", &[2, 3], mask(&[true, false, true, false, true, true], &[2, 3]), &[4]),
+        case("columns, larger source", &[2, 3], mask(&[false, true, false], &[3]), &[2, 2]),
         case("nothing", &[3], Tensor::from(false), &[0]),
         case("0-d", &[], Tensor::from(true), &[1]),
         case("empty", &[0, 2], Tensor::from(true), &[1]),
@@ -315,7 +312,7 @@ fn masked_scatter_errors() -> Vec<ErrorSample> {
             ErrorKind::Index,
             "expected a source with an element for each that the mask selects in lane 1, got f64[1]",
             move || {
-                let masks = mask_of(&[true, false, false, false, true, true], &[2, 3]);
+                let masks = mask(&[true, false, false, false, true, true], &[2, 3]);
                 crate::vmap(move |mask: &Tensor| x().i(0)?.masked_scatter(mask, &few(&[1])))(&masks)
             },
         ),

@@ -51,6 +51,10 @@ mod naive {
         Tensor::from_slice(places, shape).expect("the number of places is that of the shape")
     }
 
+    pub(super) fn mask(data: &[bool], shape: &[usize]) -> Tensor {
+        Tensor::from_slice(data, shape).expect("the number of places is that of the shape")
+    }
+
     /// The place that an index names along a dim of size `n`.
     pub(super) fn resolve(i: f64, n: usize) -> usize {
         if i < 0.0 { (i + n as f64) as usize } else { i as usize }

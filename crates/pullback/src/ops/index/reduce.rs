@@ -10,7 +10,7 @@ use super::lanes_at;
 use super::naive::{flat, index, resolve, with};
 use super::slices::{check_slices, rows_of};
 use crate::error::bail;
-use crate::function::op::{Batched, Cotangents, Op, Tangents};
+use crate::function::op::{Batched, Cotangents, Op, Tangents, no_derivative};
 use crate::function::{Cotangent, OpRef, Outs, Saved, Tangent, VmapInfo};
 use crate::interp::bind;
 use crate::kernels::half::widened;
@@ -189,21 +189,10 @@ impl Op for IntegerProduct {
     fn parameters(&self) -> Option<&dyn fmt::Debug> {
         Some(self)
     }
-    fn is_differentiable(&self) -> bool {
-        false
-    }
+    no_derivative!();
     fn forward(&self, inputs: &[&Tensor]) -> Result<Outs> {
         let [x, index, src] = [0, 1, 2].map(|k| inputs[k].concrete());
         Ok(smallvec![scatter::scatter_prod(x, self.dim, index, src)?.into()])
-    }
-    fn save(&self, _: &[bool], _: &[&Tensor], _: &[Tensor]) -> Result<Saved> {
-        Ok(Saved::default())
-    }
-    fn backward(&self, _: &Saved, _: &[bool], _: &[Cotangent]) -> Result<Cotangents> {
-        Ok(smallvec![Cotangent::zero(); 3])
-    }
-    fn jvp(&self, _: &Saved, _: &[Tangent]) -> Result<Tangents> {
-        Ok(smallvec![Tangent::zero()])
     }
     fn vmap(&self, info: &VmapInfo, dims: &[Option<usize>], inputs: &[&Tensor]) -> Result<Batched> {
         super::vmap_at(IntegerProduct { dim: self.dim + 1 }, 0, info, dims, inputs)

@@ -15,9 +15,22 @@ pub(crate) use repeat::{broadcast_to, zeros};
 pub(crate) use slice::{select_at, slice};
 pub(super) use view::{Placed, View, ViewOp};
 
+use super::table::{self, ErrorSample};
+use crate::{ErrorKind, Result, Tensor};
+
 /// The place of dim `dim` of one lane in a tensor whose lanes lie along `lane`.
 pub(super) fn behind(dim: usize, lane: usize) -> usize {
     dim + usize::from(lane <= dim)
+}
+
+/// A call with `f64[2,3]` that fails.
+fn failing(
+    label: &str,
+    kind: ErrorKind,
+    message: &'static str,
+    call: impl Fn(&Tensor) -> Result<Tensor> + Send + Sync + 'static,
+) -> ErrorSample {
+    table::failing(label, kind, message, &[2, 3], call)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::behind;
+use super::{behind, failing};
 use crate::array::Array;
 use crate::error::bail;
 use crate::kernels::join;
@@ -378,17 +378,6 @@ fn case(
 ) -> Sample {
     Sample::one(label, [sample_tensor(shape, -1.0, 1.0, 1)], move |x| call(&x[0]))
         .reference(move |x| vec![Naive::from_fn(out, |i| x[0].at(&from(i)))])
-}
-
-/// A call with `f64[2,3]` that fails.
-fn failing(
-    label: &str,
-    kind: ErrorKind,
-    message: &'static str,
-    call: impl Fn(&Tensor) -> Result<Tensor> + Send + Sync + 'static,
-) -> ErrorSample {
-    let x = sample_tensor(&[2, 3], 0.0, 1.0, 1);
-    ErrorSample::new(label, kind, message, move || call(&x))
 }
 
 fn permute_samples() -> Vec<Sample> {

@@ -1,5 +1,6 @@
 //! The same elements in the same order under other shapes.
 
+use super::failing;
 use crate::array::Array;
 use crate::error::bail;
 use crate::kernels::copy;
@@ -271,17 +272,6 @@ fn case(
 ) -> Sample {
     Sample::one(label, [sample_tensor(from, -1.0, 1.0, 1)], move |x| call(&x[0]))
         .reference(move |x| vec![Naive { shape: to.to_vec(), data: x[0].data.clone() }])
-}
-
-/// A call with `f64[2,3]` that fails.
-fn failing(
-    label: &str,
-    kind: ErrorKind,
-    message: &'static str,
-    call: impl Fn(&Tensor) -> Result<Tensor> + Send + Sync + 'static,
-) -> ErrorSample {
-    let x = sample_tensor(&[2, 3], 0.0, 1.0, 1);
-    ErrorSample::new(label, kind, message, move || call(&x))
 }
 
 fn reshape_samples() -> Vec<Sample> {

@@ -1,6 +1,6 @@
 //! Parts of a tensor along one dimension.
 
-use super::{View, ViewOp, behind};
+use super::{View, ViewOp, behind, failing};
 use crate::array::Array;
 use crate::error::bail;
 use crate::ops::family::linear;
@@ -202,17 +202,6 @@ fn select_samples() -> Vec<Sample> {
         Sample::one("empty", [sample_tensor(&[3, 0], -1.0, 1.0, 1)], |x| x[0].select(0, 1))
             .reference(|_| vec![Naive { shape: vec![0], data: vec![] }]),
     ]
-}
-
-/// A call with `f64[2,3]` that fails.
-fn failing(
-    label: &str,
-    kind: ErrorKind,
-    message: &'static str,
-    call: impl Fn(&Tensor) -> Result<Tensor> + Send + Sync + 'static,
-) -> ErrorSample {
-    let x = sample_tensor(&[2, 3], 0.0, 1.0, 1);
-    ErrorSample::new(label, kind, message, move || call(&x))
 }
 
 fn select_errors() -> Vec<ErrorSample> {
