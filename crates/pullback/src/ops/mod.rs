@@ -5,6 +5,8 @@ pub(crate) mod arith;
 mod bins;
 mod cast;
 mod choose;
+mod class_loss;
+mod class_loss_samples;
 mod compare;
 mod complex;
 mod diag;
@@ -65,6 +67,7 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     bins::OPS,
     cast::OPS,
     choose::OPS,
+    class_loss::OPS,
     compare::LOGIC,
     compare::OPS,
     complex::OPS,
@@ -104,8 +107,10 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     nn::activations::OPS,
     nn::attention::OPS,
     nn::conv::OPS,
+    nn::ctc::OPS,
     nn::embedding::OPS,
     nn::fold::OPS,
+    nn::grid_sample::OPS,
     nn::interpolate::OPS,
     nn::losses::OPS,
     nn::norms::OPS,
