@@ -22,8 +22,12 @@ pub(crate) fn check(op: &str, target: &Array, classes: usize, lanes: usize, igno
         let all = target.as_slice::<i64>().unwrap_or_default();
         if let Some(k) = all.iter().position(|&v| !kept(v)) {
             let at = position(target.shape(), k, lanes);
-            bail!(Index, "{op}: expected targets from 0 to below {classes}, the number of classes, or {ignore}, which is \
-                ignored, got {}{at}", all[k]);
+            bail!(
+                Index,
+                "{op}: expected targets from 0 to below {classes}, the number of classes, or {ignore}, which is \
+                ignored, got {}{at}",
+                all[k]
+            );
         }
         let data: Vec<i64> = all.iter().map(|&v| if v == ignore { -1 } else { v }).collect();
         return Ok(Array::from_slice(target.to_shape(), &data));
@@ -172,8 +176,11 @@ mod tests {
         assert_eq!(loss.as_slice::<f64>().unwrap(), [0.0, 2f64.ln()]);
         assert_eq!(diff.as_slice::<f64>().unwrap(), [0.0, 0.0, 0.5, -0.5]);
         let wrong = check("test", &Array::full(Shape::new(), -1i64), 2, 0, Some(7));
-        assert_eq!(wrong.unwrap_err().to_string(), "test: expected targets from 0 to below 2, the number of classes, or 7, \
-            which is ignored, got -1");
+        assert_eq!(
+            wrong.err().unwrap().to_string(),
+            "test: expected targets from 0 to below 2, the number of classes, or 7, \
+            which is ignored, got -1"
+        );
     }
 
     #[test]

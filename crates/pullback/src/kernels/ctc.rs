@@ -180,7 +180,9 @@ impl<'a> Example<'a> {
                     own[0] = if is_end { 0.0 } else { f64::NEG_INFINITY };
                 } else {
                     let mut from: SmallVec<[&[f64]; 3]> = SmallVec::new();
-                    from.extend(self.neighbours(state, backwards).iter().flatten().map(|s| &before[s * width..][..width]));
+                    from.extend(
+                        self.neighbours(state, backwards).iter().flatten().map(|s| &before[s * width..][..width]),
+                    );
                     log_sum(&from, &mut own);
                 }
                 if !backwards {

@@ -209,7 +209,10 @@ fn gather<T: Real>(x: &Array, places: &Array, sampler: &Sampler) -> Array {
             for unit in range {
                 let (image, start) = (unit / blocks, unit % blocks * BLOCK);
                 let end = (start + BLOCK).min(count);
-                block.fill(sampler, &coordinates[(image * count + start) * sampler.dims..][..(end - start) * sampler.dims]);
+                block.fill(
+                    sampler,
+                    &coordinates[(image * count + start) * sampler.dims..][..(end - start) * sampler.dims],
+                );
                 for row in image * channels..(image + 1) * channels {
                     let from = &from[row * volume..][..volume];
                     for place in start..end {
@@ -302,7 +305,10 @@ mod tests {
                         let (lower, this) = (sampler(curve, edge, order - 1), sampler(curve, edge, order));
                         let (a, b, d) = (weights(&lower, u - h), weights(&lower, u + h), weights(&this, u));
                         for k in 0..5 {
-                            assert!(((b[k] - a[k]) / (2.0 * h) - d[k]).abs() < 1e-5, "{curve:?} {edge:?} {order} {u} {k}");
+                            assert!(
+                                ((b[k] - a[k]) / (2.0 * h) - d[k]).abs() < 1e-5,
+                                "{curve:?} {edge:?} {order} {u} {k}"
+                            );
                         }
                     }
                 }

@@ -5,8 +5,6 @@ pub(crate) mod arith;
 mod bins;
 mod cast;
 mod choose;
-mod class_loss;
-mod class_loss_samples;
 mod compare;
 mod complex;
 mod diag;
@@ -67,7 +65,6 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     bins::OPS,
     cast::OPS,
     choose::OPS,
-    class_loss::OPS,
     compare::LOGIC,
     compare::OPS,
     complex::OPS,
@@ -106,6 +103,7 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     nan::OPS,
     nn::activations::OPS,
     nn::attention::OPS,
+    nn::class_loss::OPS,
     nn::conv::OPS,
     nn::ctc::OPS,
     nn::embedding::OPS,

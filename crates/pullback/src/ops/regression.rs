@@ -389,10 +389,7 @@ fn mse_errors() -> Vec<ErrorSample> {
 
 fn pair_errors() -> Vec<ErrorSample> {
     let sum = Reduction::Sum;
-    vec![
-        shape_error(move |x, t| x.l1_loss(t, sum)),
-        shape_error(move |x, t| x.kl_div(t, true, sum)),
-    ]
+    vec![shape_error(move |x, t| x.l1_loss(t, sum)), shape_error(move |x, t| x.kl_div(t, true, sum))]
 }
 
 fn logits_errors() -> Vec<ErrorSample> {

@@ -170,9 +170,9 @@ pub fn call(op: &str, parameters: &[&str], inputs: &[Tensor]) -> Result<Vec<Tens
         "stack" => stack(&all, p.int(0)),
         "one_hot" => x.one_hot(p.size(0), p.dtype(1)),
         "cross_entropy" => x.cross_entropy(y),
-        "cross_entropy_with" if p.0.len() == 1 => x.cross_entropy_with(y, p.reduction(0)),
+        "cross_entropy_with" => x.cross_entropy_with(y, p.reduction(0)),
         "nll_loss" => x.nll_loss(y),
-        "nll_loss_with" if p.0.len() == 1 => x.nll_loss_with(y, p.reduction(0)),
+        "nll_loss_with" => x.nll_loss_with(y, p.reduction(0)),
         "mse_loss" => x.mse_loss(y),
         "masked_fill" => match first {
             Some(_) => x.masked_fill(y, p.float(0)),

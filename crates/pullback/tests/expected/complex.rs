@@ -3,7 +3,7 @@
 
 #[cfg(feature = "fft")]
 use pullback::fft::{self, Norm};
-use pullback::{Result, Tensor, complex, polar};
+use pullback::{DType, Result, Tensor, complex, polar};
 
 use crate::read::list;
 
@@ -81,6 +81,12 @@ fn compute(op: &str, rest: &[&str], inputs: &[Tensor]) -> Result<Tensor> {
         "cumprod" => x.cumprod(1),
         "prod" => x.prod(),
         "prod_dims" => x.prod_dims(&dims(rest[0]), rest[1] == "true"),
+        "solve" => x.solve(y),
+        "inv" => x.inv(),
+        "cholesky" => {
+            let square = x.matmul(&x.conj()?.transpose(-2, -1)?)?;
+            square.add(&Tensor::eye(x.shape()[x.rank() - 2], DType::F64)?)?.cholesky()
+        }
         "norm" => x.norm(rest[0].parse().unwrap()),
         "norm_dims" => x.norm_dims(rest[0].parse().unwrap(), &dims(rest[1]), rest[2] == "true"),
         "complex" => complex(x, y),

@@ -1,8 +1,8 @@
 //! Losses with options, and images at the places of a grid, by name.
 
 use pullback::nn::{
-    BinaryCrossEntropy, BinaryCrossEntropyWithLogits, CrossEntropy, CtcLoss, GridMode, GridPadding, GridSample, Interpolate,
-    InterpolateMode, NllLoss,
+    BinaryCrossEntropy, BinaryCrossEntropyWithLogits, CrossEntropy, CtcLoss, GridMode, GridPadding, GridSample,
+    Interpolate, InterpolateMode, NllLoss,
 };
 use pullback::{Result, Tensor};
 

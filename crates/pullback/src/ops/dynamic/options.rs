@@ -5,8 +5,9 @@ use smallvec::SmallVec;
 use super::{Argument, Arguments, Literal, Parameter};
 use crate::error::bail;
 use crate::nn::{
-    Attention, AvgPool, BinaryCrossEntropy, BinaryCrossEntropyWithLogits, Conv, ConvPadding, ConvTranspose, CrossEntropy, CtcLoss,
-    GridMode, GridPadding, GridSample, Interpolate, InterpolateMode, MaxPool, NllLoss, Patches, PerDim,
+    Attention, AvgPool, BinaryCrossEntropy, BinaryCrossEntropyWithLogits, Conv, ConvPadding, ConvTranspose,
+    CrossEntropy, CtcLoss, GridMode, GridPadding, GridSample, Interpolate, InterpolateMode, MaxPool, NllLoss, Patches,
+    PerDim,
 };
 use crate::random::Key;
 use crate::{PadMode, Reduction, Result, Tensor};

@@ -161,6 +161,9 @@ impl MatrixOp for Pullback {
 }
 
 fn cholesky(x: &Tensor) -> Result<Tensor> {
+    if x.dtype().is_complex() {
+        return super::complex::cholesky(x);
+    }
     widened(x, |x| apply1(Cholesky, &[&square("cholesky", x)?]))
 }
 

@@ -139,7 +139,10 @@ struct Ctc {
 impl fmt::Debug for Ctc {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut f = f.debug_struct("Ctc");
-        f.field("directions", &self.directions).field("blank", &self.blank).field("zero_infinity", &self.zero_infinity).finish()
+        f.field("directions", &self.directions)
+            .field("blank", &self.blank)
+            .field("zero_infinity", &self.zero_infinity)
+            .finish()
     }
 }
 
@@ -166,8 +169,11 @@ impl Ctc {
             for (k, &label) in targets[example * longest..][..count as usize].iter().enumerate() {
                 if label as u64 >= classes as u64 || label as u64 == self.blank as u64 {
                     let (blank, place) = (self.blank, self.place(example));
-                    bail!(Index, "{OP}: expected labels from 0 to below {classes}, the number of classes, without {blank}, the \
-                        blank, got {label} as label {k}{place}");
+                    bail!(
+                        Index,
+                        "{OP}: expected labels from 0 to below {classes}, the number of classes, without {blank}, the \
+                        blank, got {label} as label {k}{place}"
+                    );
                 }
             }
         }
@@ -202,8 +208,7 @@ impl Op for Ctc {
         let x = inputs[0].concrete();
         let dtype = x.dtype();
         let wide = |x: &Array| contiguous(&cast(x, DType::F64));
-        let (time, examples, classes, longest) =
-            (x.shape()[0], x.shape()[1], x.shape()[2], inputs[1].shape()[1]);
+        let (time, examples, classes, longest) = (x.shape()[0], x.shape()[1], x.shape()[2], inputs[1].shape()[1]);
         let steps = self.lengths("input_lengths", inputs[2].concrete(), time)?;
         let labels = self.lengths("target_lengths", inputs[3].concrete(), longest)?;
         let targets = contiguous(&cast(inputs[1].concrete(), DType::I64));

@@ -31,7 +31,12 @@ fn naive(x: &[Naive], blank: usize, zero_infinity: bool, reduction: Reduction) -
     naive_reduction(losses, reduction)
 }
 
-fn case(label: &str, inputs: [Tensor; 4], options: &CtcLoss, (blank, zero, reduction): (usize, bool, Reduction)) -> Sample {
+fn case(
+    label: &str,
+    inputs: [Tensor; 4],
+    options: &CtcLoss,
+    (blank, zero, reduction): (usize, bool, Reduction),
+) -> Sample {
     let options = options.clone().blank(blank).zero_infinity(zero).reduction(reduction);
     Sample::one(format!("{label} {reduction:?}"), inputs, move |x| x[0].ctc_loss(&x[1], &x[2], &x[3], &options))
         .reference(move |x| naive(x, blank, zero, reduction))
@@ -61,11 +66,9 @@ pub(super) fn samples() -> Vec<Sample> {
     all.push(case("no steps", one(vec![], 0), &new, (0, false, Reduction::None)));
     all.push(case("infeasible, zero", one(vec![1, 1, 1], 4), &new, (0, true, Reduction::None)));
     all.push(case("infeasible", one(vec![1, 1, 1], 4), &new, (0, false, Reduction::None)).special());
-    let none = [
-        Tensor::from(Vec::<f64>::new()).reshape_to(&[2, 0, 3]),
-        Tensor::from(Vec::<i64>::new()).reshape_to(&[0, 1]),
-    ]
-    .map(|t| t.expect("no elements have every such shape"));
+    let none =
+        [Tensor::from(Vec::<f64>::new()).reshape_to(&[2, 0, 3]), Tensor::from(Vec::<i64>::new()).reshape_to(&[0, 1])]
+            .map(|t| t.expect("no elements have every such shape"));
     let lengths = || Tensor::from(Vec::<i64>::new());
     let [x, targets] = none;
     all.push(case("no examples", [x, targets, lengths(), lengths()], &new, (0, false, Reduction::Sum)));
@@ -73,41 +76,54 @@ pub(super) fn samples() -> Vec<Sample> {
 }
 
 pub(super) fn errors() -> Vec<ErrorSample> {
-    let error = |label: &str,
-                 kind,
-                 message: &'static str,
-                 call: fn(&Tensor, [&Tensor; 3], CtcLoss) -> Result<Tensor>| {
-        let x = sample_tensor(&[4, 2, 3], -2.0, 0.0, 1);
-        ErrorSample::new(label, kind, message, move || {
-            let (targets, lengths) = (Tensor::from([[1i64, 2], [2, 1]]), Tensor::from([2i64, 2]));
-            call(&x, [&targets, &lengths, &lengths], CtcLoss::new())
-        })
-    };
+    let error =
+        |label: &str, kind, message: &'static str, call: fn(&Tensor, [&Tensor; 3], CtcLoss) -> Result<Tensor>| {
+            let x = sample_tensor(&[4, 2, 3], -2.0, 0.0, 1);
+            ErrorSample::new(label, kind, message, move || {
+                let (targets, lengths) = (Tensor::from([[1i64, 2], [2, 1]]), Tensor::from([2i64, 2]));
+                call(&x, [&targets, &lengths, &lengths], CtcLoss::new())
+            })
+        };
     vec![
-        error("rank", ErrorKind::Shape, "ctc_loss: expected [steps, examples, classes] or [steps, classes], got f64[2]", |_, [t, n, m], o| {
-            Tensor::from([1.0, 2.0]).ctc_loss(t, n, m, o)
-        }),
+        error(
+            "rank",
+            ErrorKind::Shape,
+            "ctc_loss: expected [steps, examples, classes] or [steps, classes], got f64[2]",
+            |_, [t, n, m], o| Tensor::from([1.0, 2.0]).ctc_loss(t, n, m, o),
+        ),
         error(
             "targets",
             ErrorKind::Shape,
             "expected targets [.., longest] with the examples [2] of f64[4,2,3], got i64[4]",
             |x, [t, n, m], o| x.ctc_loss(&t.flatten(0, -1)?, n, m, o),
         ),
-        error("lengths", ErrorKind::Shape, "expected input_lengths [..] with the examples [2] of f64[4,2,3], got i64[]", |x, [t, _, m], o| {
-            x.ctc_loss(t, &Tensor::from(4i64), m, o)
-        }),
+        error(
+            "lengths",
+            ErrorKind::Shape,
+            "expected input_lengths [..] with the examples [2] of f64[4,2,3], got i64[]",
+            |x, [t, _, m], o| x.ctc_loss(t, &Tensor::from(4i64), m, o),
+        ),
         error("dtype", ErrorKind::Dtype, "expected target_lengths of integers, got f64[2]", |x, [t, n, _], o| {
             x.ctc_loss(t, n, &Tensor::from([1.0, 1.0]), o)
         }),
-        error("blank", ErrorKind::Value, "expected a blank below 3, the number of classes of f64[4,2,3], got 3", |x, [t, n, m], o| {
-            x.ctc_loss(t, n, m, o.blank(3))
-        }),
-        error("steps", ErrorKind::Index, "expected input_lengths from 0 to 4, got 5 at position [1]", |x, [t, _, m], o| {
-            x.ctc_loss(t, &Tensor::from([4i64, 5]), m, o)
-        }),
-        error("labels", ErrorKind::Index, "expected target_lengths from 0 to 2, got -1 at position [0]", |x, [t, n, _], o| {
-            x.ctc_loss(t, n, &Tensor::from([-1i64, 5]), o)
-        }),
+        error(
+            "blank",
+            ErrorKind::Value,
+            "expected a blank below 3, the number of classes of f64[4,2,3], got 3",
+            |x, [t, n, m], o| x.ctc_loss(t, n, m, o.blank(3)),
+        ),
+        error(
+            "steps",
+            ErrorKind::Index,
+            "expected input_lengths from 0 to 4, got 5 at position [1]",
+            |x, [t, _, m], o| x.ctc_loss(t, &Tensor::from([4i64, 5]), m, o),
+        ),
+        error(
+            "labels",
+            ErrorKind::Index,
+            "expected target_lengths from 0 to 2, got -1 at position [0]",
+            |x, [t, n, _], o| x.ctc_loss(t, n, &Tensor::from([-1i64, 5]), o),
+        ),
         error(
             "label",
             ErrorKind::Index,

@@ -190,7 +190,10 @@ impl fmt::Debug for At {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Sampler { curve, edge, dims, sizes, order } = &self.sampler;
         let mut f = f.debug_struct("GridSample");
-        f.field("curve", curve).field("edge", edge).field("sizes", &&sizes[3 - dims..]).field("order", &&order[..*dims]);
+        f.field("curve", curve)
+            .field("edge", edge)
+            .field("sizes", &&sizes[3 - dims..])
+            .field("order", &&order[..*dims]);
         f.field("transposed", &self.transposed).finish()
     }
 }
@@ -318,7 +321,11 @@ fn grid_sample(x: &Tensor, grid: &Tensor, options: &GridSample) -> Result<Tensor
     let op = "grid_sample";
     let dims = x.rank().saturating_sub(2);
     if !(2..=3).contains(&dims) {
-        bail!(Shape, "{op}: expected images [images, channels, ..] with two or three spatial dimensions, got {}", x.ty());
+        bail!(
+            Shape,
+            "{op}: expected images [images, channels, ..] with two or three spatial dimensions, got {}",
+            x.ty()
+        );
     }
     if grid.rank() != dims + 2 || grid.shape()[0] != x.shape()[0] || grid.shape()[dims + 1] != dims {
         bail!(

@@ -16,7 +16,13 @@ fn resolve(i: i64, n: i64, options: &GridSample) -> Option<usize> {
             // One period of the mirrored image.
             let period = if options.align_corners { (2 * n - 2).max(1) } else { 2 * n };
             let k = i.rem_euclid(period);
-            Some(if k < n { k } else if options.align_corners { period - k } else { period - 1 - k } as usize)
+            Some(if k < n {
+                k
+            } else if options.align_corners {
+                period - k
+            } else {
+                period - 1 - k
+            } as usize)
         }
     }
 }
@@ -137,9 +143,8 @@ pub(super) fn affine_grid() -> Vec<Sample> {
                 };
                 vec![Naive::from_fn(&shape, |i| {
                     let (image, row) = (i[0], i[dims + 1]);
-                    let linear: f64 = (0..dims)
-                        .map(|k| x[0].at(&[image, row, k]) * place(i[dims - k], size[1 + dims - k]))
-                        .sum();
+                    let linear: f64 =
+                        (0..dims).map(|k| x[0].at(&[image, row, k]) * place(i[dims - k], size[1 + dims - k])).sum();
                     linear + x[0].at(&[image, row, dims])
                 })]
             })

@@ -3,6 +3,8 @@
 
 pub(super) mod activations;
 pub(super) mod attention;
+pub(super) mod class_loss;
+mod class_loss_samples;
 pub(super) mod conv;
 pub(super) mod ctc;
 mod ctc_samples;

@@ -1,9 +1,9 @@
 //! Samples of the losses over classes.
 
-use super::loss::{Reduction, naive_reduction};
-use super::nn::{CrossEntropy, NllLoss};
-use super::table::{ErrorSample, Naive, Sample, sample_tensor};
-use crate::{ErrorKind, Result, Tensor};
+use super::{CrossEntropy, NllLoss};
+use crate::ops::loss::naive_reduction;
+use crate::ops::table::{ErrorSample, Naive, Sample, sample_tensor};
+use crate::{ErrorKind, Reduction, Result, Tensor};
 
 const OTHERS: [Reduction; 2] = [Reduction::None, Reduction::Sum];
 
@@ -156,7 +156,8 @@ fn with_options(
                 if is_weighted {
                     inputs.push(sample_tensor(&[3], 0.5, 2.0, 3));
                 }
-                let label = format!("{label} {reduction:?}, weights {is_weighted}, without {ignore:?}, smoothing {smoothing}");
+                let label =
+                    format!("{label} {reduction:?}, weights {is_weighted}, without {ignore:?}, smoothing {smoothing}");
                 all.push(
                     Sample::one(label, inputs, move |x| call(x, ignore, reduction))
                         .reference(move |x| naive(x, logs, ignore.unwrap_or(-1), smoothing, reduction)),

@@ -4,14 +4,8 @@ use std::fmt;
 
 use smallvec::smallvec;
 
-use super::arith::mul_owned;
 use super::class_loss_samples as samples;
-use super::discrete::{Discrete, discrete};
-use super::loss::Reduction;
-use super::nn::{CrossEntropy, NllLoss};
-use super::reduce::to_real_float;
-use super::softmax::softmax_differential;
-use super::table::ops;
+use super::{CrossEntropy, NllLoss};
 use crate::array::Array;
 use crate::error::bail;
 use crate::function::op::{Batched, Cotangents, Op, Tangents};
@@ -19,8 +13,13 @@ use crate::function::{Cotangent, OpRef, Outs, Saved, Tangent, VmapInfo};
 use crate::interp::{batch, bind, bind1};
 use crate::kernels::classes;
 use crate::kernels::half::widened;
+use crate::ops::arith::mul_owned;
+use crate::ops::discrete::{Discrete, discrete};
+use crate::ops::reduce::to_real_float;
+use crate::ops::softmax::softmax_differential;
+use crate::ops::table::ops;
 use crate::shape::{Brackets, Shape, with_dim, without_dim};
-use crate::{DType, Result, Tensor};
+use crate::{DType, Reduction, Result, Tensor};
 
 ops! { OPS;
     /// The mean over all examples of `log(Σ exp(x)) - x[target]`, where the tensor holds logits, unnormalised
@@ -292,8 +291,13 @@ fn check_weight(op: &str, x: &Tensor, dim: usize, weight: Option<&Tensor>) -> Re
         bail!(Dtype, "{op}: expected weights of real numbers, got {}", weight.ty());
     }
     if weight.shape() != [x.shape()[dim]] {
-        bail!(Shape, "{op}: expected weights [{}], one for each class of {}, got {}", x.shape()[dim], x.ty(),
-            weight.ty());
+        bail!(
+            Shape,
+            "{op}: expected weights [{}], one for each class of {}, got {}",
+            x.shape()[dim],
+            x.ty(),
+            weight.ty()
+        );
     }
     Ok(Some(weight.to_dtype(x.dtype())?))
 }
