@@ -135,6 +135,10 @@ fn functions() -> Vec<(&'static str, Call)> {
             let b = x.reshape(&[2, 3])?;
             b.matmul(&b.conj()?.t()?)?.add(&Tensor::eye(2, DType::F64)?)?.cholesky()
         }),
+        ("cholesky_solve", |x| {
+            let b = x.reshape(&[2, 3])?;
+            b.matmul(&b.conj()?.t()?)?.add(&Tensor::eye(2, DType::F64)?)?.cholesky()?.cholesky_solve(&b)
+        }),
         ("gather", |x| x.index_select(0, &Tensor::from([3i64, 0, 3]))),
         ("|z|²", |x| x.abs()?.square()),
         ("z conj z", |x| x.mul(x.conj()?)?.real()),
@@ -341,6 +345,35 @@ fn products_and_norms_are_those_of_complex_numbers() -> Result<()> {
     );
     let g = grad(|x: &Tensor| x.norm(2.0))(&Tensor::zeros(&[2], DType::C128)?)?;
     assert_eq!(read(&g), [z(0.0, 0.0); 2]);
+    Ok(())
+}
+
+#[test]
+fn complex_systems_are_solved_and_their_errors_speak_of_them() -> Result<()> {
+    let (a, b) = (Tensor::from(points(18, 0.0)).reshape(&[2, 3, 3])?, Tensor::from(points(6, 0.5)).reshape(&[3, 2])?);
+    let x = a.solve(&b)?;
+    assert_near(&read(&a.matmul(&x)?), &[points(6, 0.5), points(6, 0.5)].concat(), 1e-12, "solve");
+    let one: Vec<Complex64> = (0..18).map(|k| z(if k % 9 % 4 == 0 { 1.0 } else { 0.0 }, 0.0)).collect();
+    assert_near(&read(&a.matmul(&a.inv()?)?), &one, 1e-12, "inv");
+    let h = a.matmul(&a.conj()?.transpose(-2, -1)?)?;
+    let l = h.cholesky()?;
+    assert_near(&read(&l.matmul(&l.conj()?.transpose(-2, -1)?)?), &read(&h), 1e-12, "cholesky");
+    assert_near(&read(&l.triu(1)?), &[z(0.0, 0.0); 18], 0.0, "the upper triangle");
+    assert_near(
+        &read(&h.matmul(&l.cholesky_solve(&b)?)?),
+        &[points(6, 0.5), points(6, 0.5)].concat(),
+        1e-11,
+        "cholesky_solve",
+    );
+    let message = |r: Result<Tensor>| r.unwrap_err().to_string();
+    let singular = Tensor::from([[z(1.0, 1.0), z(2.0, 2.0)], [z(0.0, 1.0), z(0.0, 2.0)]]);
+    assert!(message(singular.inv()).contains("inv: expected regular matrices, got c128[2,2] with one that is not"));
+    assert!(message(singular.cholesky()).contains("cholesky: expected positive definite matrices, got c128[2,2]"));
+    assert!(message(b.inv()).contains("inv: expected square matrices, got c128[3,2] (3 rows, 2 columns)"));
+    assert!(
+        message(singular.solve(&b)).contains("as many rows as the matrices c128[2,2] have, got c128[3,2] (2 vs 3)")
+    );
+    assert!(message(singular.solve(&Tensor::from(z(1.0, 0.0)))).contains("expected matrices, got c128[]"));
     Ok(())
 }
 

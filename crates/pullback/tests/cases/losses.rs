@@ -64,6 +64,10 @@ fn a_weighted_mean_of_many_halves_is_finite() -> Result<()> {
     let loss = x.cross_entropy_with(&t, CrossEntropy::new().weight(&weight))?;
     assert_eq!(loss.dtype(), DType::F16);
     assert!((loss.to_dtype(DType::F64)?.item::<f64>()? - 4f64.ln()).abs() < 1e-3);
+    // The sum over many classes, too.
+    let smooth = CrossEntropy::new().label_smoothing(0.5);
+    let loss = Tensor::zeros(&[2, 20_000], DType::F16)?.cross_entropy_with(&Tensor::from([0i64, 1]), smooth)?;
+    assert!((loss.to_dtype(DType::F64)?.item::<f64>()? - 20_000f64.ln()).abs() < 1e-2);
     Ok(())
 }
 

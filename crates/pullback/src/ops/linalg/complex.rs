@@ -89,3 +89,17 @@ pub(super) fn cholesky(x: &Tensor) -> Result<Tensor> {
     let factor = blocks(x)?.cholesky().map_err(|e| told(e, "cholesky", "positive definite", x))?;
     numbers(&factor.reshape_to(&with_cores(x.shape(), &[2 * n, n, 2]))?.select(-1, 0)?)
 }
+
+/// Solutions of systems from the factors of their matrices, of which a side is complex. Diagonals of factors are real.
+pub(super) fn cholesky_solve(l: &Tensor, b: &Tensor) -> Result<Tensor> {
+    let op = "cholesky_solve";
+    with_common_dtype(l, b, true, |l, b| {
+        square_complex(op, l)?;
+        if b.rank() < 2 {
+            bail!(Shape, "{op}: expected matrices, got {}", b.ty());
+        }
+        check_rows(op, l, b)?;
+        let x = blocks(l)?.cholesky_solve(&columns(b)?).map_err(|e| told(e, op, "regular triangular", l))?;
+        numbers(&x)
+    })
+}

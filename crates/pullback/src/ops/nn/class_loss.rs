@@ -56,6 +56,7 @@ ops! { OPS;
 
     /// [`cross_entropy`](Tensor::cross_entropy) with weights of the classes, targets that are left out, smoothed targets, and other
     /// reductions than the mean; see [`CrossEntropy`](crate::nn::CrossEntropy). A [`Reduction`](crate::Reduction) alone will do.
+    /// In Rust no target is left out unless `ignore_index` says so; in Python -100 is, as in PyTorch.
     ///
     /// With weights `w`, the loss of an example of class `t` is `-w[t] log_softmax(x)[t]`, and with probabilities `-Σ w p log_softmax(x)`.
     /// Smoothing replaces a target by probabilities first: `s/classes` for each class, and `1 - s` more for the target.
@@ -327,12 +328,15 @@ impl Discrete for Checked {
     }
 }
 
+/// The classes of `target`, which holds `i64`; 0 for those that are left out.
+fn checked(op: &'static str, classes: usize, target: &Tensor, ignore: Option<i64>) -> Result<Tensor> {
+    discrete(Checked { op, classes, lanes: 0, ignore }, target)
+}
+
 /// What each example counts: the weight of its class, and 0 if it is left out.
 struct Shares {
     /// True for the examples that are not left out, if any may be.
     kept: Option<Tensor>,
-    /// The classes; 0 where left out.
-    classes: Tensor,
     /// The weights, if there are any.
     weights: Option<Tensor>,
 }
@@ -347,15 +351,15 @@ impl Shares {
         ignore: Option<i64>,
     ) -> Result<Shares> {
         let kept = ignore.map(|class| target.ne(class)).transpose()?;
-        let classes = discrete(Checked { op, classes, lanes: 0, ignore }, target)?;
         let weights = match weight {
             None => None,
             Some(w) => {
-                let own = w.index_select(0, &classes.reshape_to(&[classes.numel()])?)?.reshape_to(classes.shape())?;
+                let flat = checked(op, classes, target, ignore)?.reshape_to(&[target.numel()])?;
+                let own = w.index_select(0, &flat)?.reshape_to(target.shape())?;
                 Some(Shares::only(kept.as_ref(), own)?)
             }
         };
-        Ok(Shares { kept, classes, weights })
+        Ok(Shares { kept, weights })
     }
 
     /// `x`, with 0 for what is left out.
@@ -424,7 +428,6 @@ fn cross_entropy_with(x: &Tensor, target: &Tensor, options: impl Into<CrossEntro
     let dim = class_dim(op, &x)?;
     let weight = check_weight(op, &x, dim, weight.as_ref())?;
     let classes = x.shape()[dim];
-    let part = smoothing / classes.max(1) as f64;
     if is_probabilities(op, &x, target)? {
         if let Some(class) = ignore.filter(|&class| class >= 0) {
             bail!(Value, "{op}: expected target classes to ignore {class} among, got probabilities {}", target.ty();
@@ -432,7 +435,7 @@ fn cross_entropy_with(x: &Tensor, target: &Tensor, options: impl Into<CrossEntro
         }
         let mut p = target.to_dtype(x.dtype())?;
         if smoothing > 0.0 {
-            p = p.mul(1.0 - smoothing)?.add(part)?;
+            p = p.mul(1.0 - smoothing)?.add(smoothing / classes as f64)?;
         }
         if let Some(w) = weight {
             let mut along = Shape::from_elem(1, x.rank());
@@ -455,8 +458,9 @@ fn cross_entropy_with(x: &Tensor, target: &Tensor, options: impl Into<CrossEntro
         if let Some(w) = &weight {
             all = mul_owned(all, w.clone())?;
         }
-        let all = Shares::only(shares.kept.as_ref(), all.sum_dims(&[-1], false)?)?;
-        losses = losses.mul(1.0 - smoothing)?.sub(all.mul(part)?)?;
+        // Not the sum, which may be larger than any half.
+        let all = Shares::only(shares.kept.as_ref(), all.mean_dims(&[-1], false)?)?;
+        losses = losses.mul(1.0 - smoothing)?.sub(all.mul(smoothing)?)?;
     }
     shares.reduce(&losses, reduction)
 }
@@ -475,8 +479,9 @@ fn nll(op: &'static str, x: &Tensor, target: &Tensor, options: &NllLoss) -> Resu
     check_classes(op, &x, dim, target)?;
     let weight = check_weight(op, &x, dim, options.weight.as_ref())?;
     let target = target.to_dtype(DType::I64)?;
-    let shares = Shares::new(op, x.shape()[dim], &target, weight.as_ref(), options.ignore_index)?;
-    let at = shares.classes.reshape_to(&with_dim(target.shape(), dim, 1))?;
+    let (classes, ignore) = (x.shape()[dim], options.ignore_index);
+    let at = checked(op, classes, &target, ignore)?.reshape_to(&with_dim(target.shape(), dim, 1))?;
+    let shares = Shares::new(op, classes, &target, weight.as_ref(), ignore)?;
     let losses = x.gather(dim as isize, &at)?.reshape_to(target.shape())?.neg()?;
     let losses = Shares::only(shares.kept.as_ref(), losses)?;
     shares.reduce(&shares.weigh(losses)?, options.reduction)
