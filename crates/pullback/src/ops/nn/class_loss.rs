@@ -54,9 +54,11 @@ ops! { OPS;
         samples: samples::cross_entropy, errors: samples::cross_entropy_errors
     };
 
-    /// [`cross_entropy`](Tensor::cross_entropy) with weights of the classes, targets that are left out, smoothed targets, and other
-    /// reductions than the mean; see [`CrossEntropy`](crate::nn::CrossEntropy). A [`Reduction`](crate::Reduction) alone will do.
-    /// In Rust no target is left out unless `ignore_index` says so; in Python -100 is, as in PyTorch.
+    /// The cross entropy of logits and classes, `log(Σ exp(x)) - x[target]` for each example, with weights of the classes, targets that are
+    /// left out, smoothed targets, and a choice of what becomes of the losses.
+    ///
+    /// The options are a [`Reduction`](crate::Reduction) or a [`CrossEntropy`](crate::nn::CrossEntropy). In Rust no target is left out unless
+    /// `ignore_index` says so; in Python -100 is, as in PyTorch.
     ///
     /// With weights `w`, the loss of an example of class `t` is `-w[t] log_softmax(x)[t]`, and with probabilities `-Σ w p log_softmax(x)`.
     /// Smoothing replaces a target by probabilities first: `s/classes` for each class, and `1 - s` more for the target.
@@ -121,8 +123,11 @@ ops! { OPS;
     /// ```
     fn nll_loss(&self, target: &Tensor) -> Result<Tensor> = nll_loss { samples: samples::nll, errors: samples::nll_errors };
 
-    /// [`nll_loss`](Tensor::nll_loss) with weights of the classes, targets that are left out, and other reductions than the mean; see
-    /// [`NllLoss`](crate::nn::NllLoss). A [`Reduction`](crate::Reduction) alone will do.
+    /// The losses `-x[target]` of logarithms of probabilities, with weights of the classes, targets that are left out, and a choice of what
+    /// becomes of the losses.
+    ///
+    /// The options are a [`Reduction`](crate::Reduction) or an [`NllLoss`](crate::nn::NllLoss). In Rust no target is left out unless
+    /// `ignore_index` says so; in Python -100 is, as in PyTorch.
     ///
     /// # Shapes
     /// Log-probabilities `[examples, classes, ..]` and target `[examples, ..]`, or `[classes]` and `[]`; result `[]`, or the shape of the
