@@ -119,7 +119,7 @@ impl Sampler {
                     2 => 6.0 * A * s - 10.0 * A,
                     _ => 6.0 * A,
                 };
-                let sign = if order % 2 == 0 { 1.0 } else { -1.0 };
+                let sign = if order.is_multiple_of(2) { 1.0 } else { -1.0 };
                 let weights = [far(1.0 + t), near(t), sign * near(1.0 - t), sign * far(2.0 - t)];
                 for (n, w) in weights.into_iter().enumerate() {
                     if let Some(k) = self.resolve(below + n as f64 - 1.0, size) {
