@@ -585,9 +585,8 @@ class Tensor:
         reduction: Literal['none', 'mean', 'sum'] = 'mean',
         label_smoothing: SupportsFloat = 0.0,
     ) -> Tensor:
-        """`cross_entropy` with weights of the classes, targets that are left out, smoothed targets, and other
-        reductions than the mean; see `CrossEntropy`. A `Reduction` alone will do.
-        In Rust no target is left out unless `ignore_index` says so; in Python -100 is, as in PyTorch.
+        """The cross entropy of logits and classes, `log(Σ exp(x)) - x[target]` for each example, with weights of the classes, targets that are
+        left out, smoothed targets, and a choice of what becomes of the losses.
         """
     def ctc_loss(
         self,
@@ -1108,8 +1107,8 @@ class Tensor:
         ignore_index: SupportsIndex = -100,
         reduction: Literal['none', 'mean', 'sum'] = 'mean',
     ) -> Tensor:
-        """`nll_loss` with weights of the classes, targets that are left out, and other reductions than the mean; see
-        `NllLoss`. A `Reduction` alone will do.
+        """The losses `-x[target]` of logarithms of probabilities, with weights of the classes, targets that are left out, and a choice of what
+        becomes of the losses.
         """
     def nonzero(self, /) -> Tensor:
         """The positions of the elements that are not zero, in row-major order, as `int64`; those of `True` in a mask."""

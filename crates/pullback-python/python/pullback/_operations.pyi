@@ -839,9 +839,8 @@ def cross_entropy(
     reduction: Literal['none', 'mean', 'sum'] = 'mean',
     label_smoothing: SupportsFloat = 0.0,
 ) -> Tensor:
-    """`cross_entropy` with weights of the classes, targets that are left out, smoothed targets, and other
-    reductions than the mean; see `CrossEntropy`. A `Reduction` alone will do.
-    In Rust no target is left out unless `ignore_index` says so; in Python -100 is, as in PyTorch.
+    """The cross entropy of logits and classes, `log(Σ exp(x)) - x[target]` for each example, with weights of the classes, targets that are
+    left out, smoothed targets, and a choice of what becomes of the losses.
     """
 
 def nll_loss(
@@ -851,8 +850,8 @@ def nll_loss(
     ignore_index: SupportsIndex = -100,
     reduction: Literal['none', 'mean', 'sum'] = 'mean',
 ) -> Tensor:
-    """`nll_loss` with weights of the classes, targets that are left out, and other reductions than the mean; see
-    `NllLoss`. A `Reduction` alone will do.
+    """The losses `-x[target]` of logarithms of probabilities, with weights of the classes, targets that are left out, and a choice of what
+    becomes of the losses.
     """
 
 def conv1d(
