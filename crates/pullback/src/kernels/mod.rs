@@ -19,6 +19,7 @@ pub(crate) mod map;
 pub(crate) mod math;
 pub(crate) mod matmul;
 pub(crate) mod median;
+pub(crate) mod moments;
 pub(crate) mod normalize;
 pub(crate) mod place;
 pub(crate) mod prod;

@@ -44,13 +44,13 @@ pub(crate) fn differential(d: &Array, y: &Array, r: &Array, center: bool) -> Res
 }
 
 /// What the sums need of an element.
-trait Real: Float + Widen<Wide = Self> {}
+pub(super) trait Real: Float + Widen<Wide = Self> {}
 impl Real for f32 {}
 impl Real for f64 {}
 
 /// Squares of neighbours less a number.
 #[derive(Clone, Copy)]
-struct Squares<T>(*const T, T);
+pub(super) struct Squares<T>(pub(super) *const T, pub(super) T);
 
 impl<T: Real> Source<T> for Squares<T> {
     const WIDE: bool = true;

@@ -61,6 +61,7 @@ fn run<T: Float>(x: &Array, spans: [&[Span]; 3]) -> Array {
         *size = spans.len();
     }
     let [depth, height, width] = [x.shape()[rank - 3], x.shape()[rank - 2], x.shape()[rank - 1]];
+    let volume = depth * height * width;
     let planes: usize = x.shape()[..rank - 3].iter().product();
     let lines = spans[0].len() * spans[1].len();
     let area = spans.map(|s| s.first().map_or(0, |s| s.count)).iter().product::<usize>();
@@ -77,11 +78,16 @@ fn run<T: Float>(x: &Array, spans: [&[Span]; 3]) -> Array {
                         for line in range.clone() {
                             let (plane, rest) = (line / lines, line % lines);
                             let (z, y) = (spans[0][rest / spans[1].len()], spans[1][rest % spans[1].len()]);
-                            let from = from.at((plane * depth * height * width) as isize);
+                            let from = from.at((plane * volume) as isize);
                             for g in &groups {
                                 let window = [z, y, spans[2][g.first]];
                                 let out = out.at(line * spans[2].len() + g.first);
-                                search(from, [height, width], window, g, out);
+                                let room = (planes - plane) * volume;
+                                if volume <= u32::MAX as usize {
+                                    search::<T, u32>(from, room, [height, width], window, g, out);
+                                } else {
+                                    search::<T, usize>(from, room, [height, width], window, g, out);
+                                }
                             }
                         }
                     },
@@ -91,41 +97,175 @@ fn run<T: Float>(x: &Array, spans: [&[Span]; 3]) -> Array {
     }
 }
 
+/// A number of elements: as narrow as an image allows, so that it takes no more of a vector than an element does.
+trait Count: Copy {
+    fn of(n: usize) -> Self;
+    fn get(self) -> usize;
+}
+
+impl Count for u32 {
+    #[inline(always)]
+    fn of(n: usize) -> u32 {
+        n as u32
+    }
+    #[inline(always)]
+    fn get(self) -> usize {
+        self as usize
+    }
+}
+
+impl Count for usize {
+    #[inline(always)]
+    fn of(n: usize) -> usize {
+        n
+    }
+    #[inline(always)]
+    fn get(self) -> usize {
+        self
+    }
+}
+
 /// Writes the places of the largest elements of a group of windows, of which `window` is the first.
 ///
 /// # Safety
-/// The windows must lie inside of the image at `x`, and there must be room for the places at `out`.
+/// The windows must lie inside of the image at `x`, from which on `room` elements are valid and which is small enough for `C`, and
+/// there must be room for the places at `out`.
 #[inline(always)]
-unsafe fn search<T: Float>(x: *const T, [height, width]: [usize; 2], window: [Span; 3], g: &Group, out: *mut i64) {
+unsafe fn search<T: Float, C: Count>(
+    x: *const T,
+    room: usize,
+    [height, width]: [usize; 2],
+    window: [Span; 3],
+    g: &Group,
+    out: *mut i64,
+) {
     let [z, y, w] = window;
-    let place = |z: usize, y: usize| (z * height + y) * width + w.start;
-    // SAFETY: by the contract. Lanes behind the last window read what that reads.
+    let last = |s: Span| s.start + (s.count - 1) * s.step;
+    let end = (last(z) * height + last(y)) * width + last(w) + LANES;
+    // SAFETY: by the contract. Lanes behind the last window read what that reads, or elements that are there.
     unsafe {
+        if g.step == 1 && end <= room {
+            let read = |at: usize| x.add(at).cast::<[T; LANES]>().read_unaligned();
+            return among::<T, C>(read, [height, width], window, g, out);
+        }
         let mut shift = [0usize; LANES];
         for (l, s) in shift.iter_mut().enumerate() {
             *s = l.min(g.count - 1) * g.step;
         }
-        let first = place(z.start, y.start);
-        let (mut best, mut largest) = ([first; LANES], [T::ZERO; LANES]);
-        for l in 0..LANES {
-            largest[l] = *x.add(first + shift[l]);
-        }
-        for z in (0..z.count).map(|k| z.start + k * z.step) {
-            for y in (0..y.count).map(|k| y.start + k * y.step) {
-                let row = place(z, y);
-                for at in (0..w.count).map(|k| row + k * w.step) {
-                    for l in 0..LANES {
-                        let value = *x.add(at + shift[l]);
-                        // Not for a NaN if one has been found already.
-                        let take = (value > largest[l]) | (is_nan(value) & !is_nan(largest[l]));
-                        largest[l] = if take { value } else { largest[l] };
-                        best[l] = if take { at } else { best[l] };
-                    }
+        let read = |at: usize| {
+            let mut values = [T::ZERO; LANES];
+            for l in 0..LANES {
+                values[l] = *x.add(at + shift[l]);
+            }
+            values
+        };
+        among::<T, C>(read, [height, width], window, g, out);
+    }
+}
+
+/// [`search`] among what `read` gives for the first window's elements: one of each window.
+///
+/// # Safety
+/// There must be room for the places at `out`.
+#[inline(always)]
+unsafe fn among<T: Float, C: Count>(
+    read: impl Fn(usize) -> [T; LANES],
+    [height, width]: [usize; 2],
+    [z, y, w]: [Span; 3],
+    g: &Group,
+    out: *mut i64,
+) {
+    let place = |z: usize, y: usize| (z * height + y) * width + w.start;
+    let first = place(z.start, y.start);
+    let (mut best, mut largest) = ([C::of(0); LANES], read(first));
+    for z in (0..z.count).map(|k| z.start + k * z.step) {
+        for y in (0..y.count).map(|k| y.start + k * y.step) {
+            let row = place(z, y);
+            for at in (0..w.count).map(|k| row + k * w.step) {
+                let (values, at) = (read(at), C::of(at - first));
+                for l in 0..LANES {
+                    let value = values[l];
+                    // Not for a NaN if one has been found already.
+                    let take = (value > largest[l]) | (is_nan(value) & !is_nan(largest[l]));
+                    largest[l] = if take { value } else { largest[l] };
+                    best[l] = if take { at } else { best[l] };
                 }
             }
         }
-        for l in 0..g.count {
-            *out.add(l) = (best[l] + shift[l]) as i64;
+    }
+    for l in 0..g.count {
+        // SAFETY: by the contract.
+        unsafe { *out.add(l) = (first + best[l].get() + l * g.step) as i64 };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The first largest element of each window, looked for one after the other.
+    fn naive(x: &[f64], [height, width]: [usize; 2], spans: [&[Span]; 3]) -> Vec<i64> {
+        let mut places = Vec::new();
+        let along = |s: &Span| (0..s.count).map(|k| s.start + k * s.step).collect::<Vec<_>>();
+        for z in spans[0] {
+            for y in spans[1] {
+                for w in spans[2] {
+                    let mut best: Option<usize> = None;
+                    for (z, y) in along(z).into_iter().flat_map(|z| along(y).into_iter().map(move |y| (z, y))) {
+                        for w in along(w) {
+                            let at = (z * height + y) * width + w;
+                            let better = |b: usize| !x[b].is_nan() && (x[at].is_nan() || x[at] > x[b]);
+                            if best.is_none_or(better) {
+                                best = Some(at);
+                            }
+                        }
+                    }
+                    places.push(best.expect("a window has elements") as i64);
+                }
+            }
+        }
+        places
+    }
+
+    #[test]
+    fn windows_side_by_side_and_apart_agree_with_a_search_of_each() {
+        for width in [3usize, 14, 17, 18, 40] {
+            for (count, step, stride) in [(1, 1, 1), (2, 1, 1), (3, 1, 2), (2, 2, 1)] {
+                let reach = (count - 1) * step + 1;
+                let spans = |size: usize, count: usize| -> Vec<Span> {
+                    (0..=size.saturating_sub(reach) / stride).map(|k| Span { start: k * stride, count, step }).collect()
+                };
+                if width < reach {
+                    continue;
+                }
+                let (height, depth) = (5, 2);
+                let mut data: Vec<f64> = (0..depth * height * width).map(|i| ((i * 7919) % 11) as f64).collect();
+                data[width + 2] = f64::NAN;
+                let x = Array::from_slice([depth, height, width], &data);
+                let one =
+                    |size: usize| -> Vec<Span> { (0..size).map(|start| Span { start, count: 1, step: 1 }).collect() };
+                let (z, y, w) = (one(depth), spans(height, count), spans(width, count));
+                let got = largest(&x, [&z, &y, &w]).unwrap();
+                let expected = naive(&data, [height, width], [&z, &y, &w]);
+                assert_eq!(got.as_slice::<i64>().unwrap(), expected, "{width} {count} {step} {stride}");
+                // Places that take a whole word to count.
+                let mut wide = vec![0i64; w.len()];
+                for g in groups(&w) {
+                    let window = [z[0], y[0], w[g.first]];
+                    // SAFETY: the windows are those of the image above.
+                    unsafe {
+                        search::<f64, usize>(
+                            data.as_ptr(),
+                            data.len(),
+                            [height, width],
+                            window,
+                            &g,
+                            wide.as_mut_ptr().add(g.first),
+                        );
+                    }
+                }
+                assert_eq!(wide, expected[..w.len()]);
+            }
         }
     }
 }

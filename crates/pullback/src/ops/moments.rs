@@ -7,7 +7,7 @@ use super::table::{ErrorSample, Kink, Naive, Sample, ops, sample_tensor};
 use crate::array::Array;
 use crate::dtype::dispatch;
 use crate::kernels::math::Float;
-use crate::kernels::{map, reduce};
+use crate::kernels::{map, moments, reduce};
 use crate::{Result, Tensor};
 
 ops! { OPS;
@@ -137,6 +137,9 @@ impl<const ROOT: bool> Reduce for Var<ROOT> {
 
 fn variance<T: Float>(x: &Array, over: &Over, divisor: usize, root: bool) -> Result<Array> {
     let kept = over.kept(x.shape());
+    if let Some(y) = moments::variance(x, &over.dims, divisor, root) {
+        return Ok(y);
+    }
     let mean_of = |x: &Array| Ok(reshaped(&divide(reduce::sum(x, &over.dims)?, over.count(x.shape()))?, &kept));
     let squared = |x: &Array, mean: &Array| {
         let squares = map::zip::<T, T, T>(x, mean, x.shape(), |x, m| (x - m) * (x - m));

@@ -8,6 +8,7 @@
 //! a call per element at the baseline instruction set.
 
 use std::borrow::Cow;
+use std::hint::select_unpredictable;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
@@ -565,7 +566,8 @@ pub(crate) fn select<W: Word>(cond: &Array, a: &Array, b: &Array, shape: &[usize
                         #[inline(always)]
                         || {
                             for (((o, &c), &x), &y) in out.iter_mut().zip(c).zip(x).zip(y) {
-                                o.write(if c { x } else { y });
+                                // A plain `if` becomes a branch around the reads, and no vectors.
+                                o.write(select_unpredictable(c, x, y));
                             }
                         },
                     );

@@ -17,6 +17,13 @@ const WIDTH: usize = 1024;
 const ROWS: usize = 64;
 /// Columns of narrow rows that are accumulated in registers.
 const STRIP: usize = 64;
+/// Blocks of [`ROWS`] rows that are joined in registers.
+const BLOCKS: usize = 8;
+
+/// Whether rows of this width are cut into strips.
+const fn in_strips<T: Element>(width: usize) -> bool {
+    T::DTYPE.is_float() && width <= 4 * STRIP && width.is_multiple_of(STRIP)
+}
 
 /// Whether a row of `width` neighbours is long enough, or can be made so, to accumulate rows instead of columns.
 pub(super) fn worth_columns(reduced: &Nest<1>, width: usize) -> bool {
@@ -44,6 +51,10 @@ pub(super) fn columns<T: Element, M: Monoid<T>>(plan: &Plan<T>, vector: usize, o
     let units = outer.len() * chunks;
     // A few rows need no tower, and are joined where the results belong if those are neighbours.
     let direct = *pieces == 1 && out_step == 1 && reduced.len() <= ROWS && fold_of(reduced, width) == 1;
+    let strips = match reduced.loops[..] {
+        [l] if *pieces == 1 && out_step == 1 && l.size <= BLOCKS * ROWS && in_strips::<T>(width) => Some(l),
+        _ => None,
+    };
     split(units * pieces, 1, plan.nanos, |range: Range<usize>| {
         let mut scratch = Scratch::<M::Acc>::default();
         for unit in range {
@@ -56,6 +67,11 @@ pub(super) fn columns<T: Element, M: Monoid<T>>(plan: &Plan<T>, vector: usize, o
                     #[inline(always)]
                     || {
                         let from = x.at(base + at + start as isize);
+                        if let Some(rows) = strips {
+                            // SAFETY: these are columns of `x`, and these results are ours.
+                            unsafe { narrow::<T, M>(from, w, rows, out.at(o as usize + start)) };
+                            return;
+                        }
                         if direct {
                             // SAFETY: the columns from `start` on are columns of `x`, and these results are ours.
                             unsafe { few_rows::<T, M>(from, w, &nest, 0..nest.len(), out.at(o as usize + start)) };
@@ -191,6 +207,71 @@ unsafe fn row_sums<T: Element, M: Monoid<T>>(x: *const T, w: usize, nest: &Nest<
     }
 }
 
+/// Writes the joins of the `w` columns of some rows, a number of strips.
+///
+/// # Safety
+/// `w` elements of each row must be valid, and `w` results at `out`; there is at least one row.
+#[inline(always)]
+unsafe fn narrow<T: Element, M: Monoid<T>>(x: *const T, w: usize, rows: Loop<1>, out: *mut M::Acc) {
+    let Loop { size, steps: [step] } = rows;
+    for j in (0..w).step_by(STRIP) {
+        // SAFETY: by the contract.
+        unsafe {
+            let block = |start: usize| {
+                let x = x.wrapping_add(j).wrapping_offset(start as isize * step);
+                strip::<T, M>(x, ROWS.min(size - start), |i| i as isize * step)
+            };
+            let mut lanes = block(0);
+            for start in (ROWS..size).step_by(ROWS) {
+                let more = block(start);
+                for l in 0..STRIP {
+                    lanes[l] = M::join(lanes[l], more[l]);
+                }
+            }
+            out.add(j).cast::<[M::Acc; STRIP]>().write_unaligned(lanes);
+        }
+    }
+}
+
+/// The joins of [`STRIP`] columns of rows, which begin at offsets from `x`.
+///
+/// # Safety
+/// As in [`narrow`].
+#[inline(always)]
+unsafe fn strip<T: Element, M: Monoid<T>>(
+    x: *const T,
+    rows: usize,
+    offset: impl Fn(usize) -> isize,
+) -> [M::Acc; STRIP] {
+    let row = |i: usize| x.wrapping_offset(offset(i));
+    // SAFETY: by the contract.
+    unsafe {
+        let mut lanes = first_lanes::<T, M, STRIP>(Neighbours(row(0)).get(0));
+        let mut i = 1;
+        while const { M::HAS_LAST } && i + 4 <= rows {
+            let (p, q, s, t) = (row(i), row(i + 1), row(i + 2), row(i + 3));
+            for l in 0..STRIP {
+                lanes[l] = join_five::<T, M>(lanes[l], [*p.add(l), *q.add(l), *s.add(l), *t.add(l)]);
+            }
+            i += 4;
+        }
+        while i < rows {
+            join_lanes::<T, M, STRIP>(&mut lanes, Neighbours(row(i)).get(0));
+            i += 1;
+        }
+        lanes
+    }
+}
+
+/// A result joined with four elements. One test for all takes fewer instructions than one in each join.
+#[inline(always)]
+fn join_five<T: Element, M: Monoid<T>>(old: M::Acc, values: [T; 4]) -> M::Acc {
+    let [p, q, s, t] = values.map(M::lift);
+    let joined = M::join_simply(old, M::join_simply(M::join_simply(p, q), M::join_simply(s, t)));
+    let last = M::is_last(p) | M::is_last(q) | M::is_last(s) | M::is_last(t) | M::is_last(old);
+    if last { M::LAST } else { joined }
+}
+
 /// Writes the joins of `w` columns over a few passes of `nest`.
 ///
 /// # Safety
@@ -216,14 +297,11 @@ unsafe fn few_rows<T: Element, M: Monoid<T>>(
             |i, [at]| offsets[i - passes.start] = at,
         );
     }
-    if const { T::DTYPE.is_float() } && w <= 4 * STRIP && w.is_multiple_of(STRIP) {
+    if in_strips::<T>(w) {
         for j in (0..w).step_by(STRIP) {
             // SAFETY: by the contract.
             unsafe {
-                let mut lanes = first_lanes::<T, M, STRIP>(Neighbours(x.wrapping_offset(offsets[0])).get(j));
-                for &offset in &offsets[1..rows] {
-                    join_lanes::<T, M, STRIP>(&mut lanes, Neighbours(x.wrapping_offset(offset)).get(j));
-                }
+                let lanes = strip::<T, M>(x.wrapping_add(j), rows, |i| offsets[i]);
                 out.add(j).cast::<[M::Acc; STRIP]>().write_unaligned(lanes);
             }
         }
@@ -244,12 +322,7 @@ unsafe fn few_rows<T: Element, M: Monoid<T>>(
                 x.wrapping_offset(offsets[r + 3]),
             );
             for j in 0..w {
-                let (p, q, s, t) = (M::lift(*p.add(j)), M::lift(*q.add(j)), M::lift(*s.add(j)), M::lift(*t.add(j)));
-                let old = *out.add(j);
-                let joined = M::join_simply(old, M::join_simply(M::join_simply(p, q), M::join_simply(s, t)));
-                // One test for all takes fewer instructions than one in each join.
-                let last = M::is_last(p) | M::is_last(q) | M::is_last(s) | M::is_last(t) | M::is_last(old);
-                *out.add(j) = if last { M::LAST } else { joined };
+                *out.add(j) = join_five::<T, M>(*out.add(j), [*p.add(j), *q.add(j), *s.add(j), *t.add(j)]);
             }
             r += 4;
         }

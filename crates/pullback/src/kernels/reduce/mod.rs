@@ -7,6 +7,7 @@ mod arg;
 mod columns;
 mod monoid;
 mod run;
+mod short;
 
 use smallvec::SmallVec;
 
@@ -153,7 +154,10 @@ pub(crate) fn reduce<T: Element, M: Monoid<T>>(x: &Array, dims: &[usize]) -> Arr
             Some(v) if inner_step != 1 && worth_columns(&plan.reduced, plan.kept.loops[v].size) => {
                 columns::<T, M>(&plan, v, out);
             }
-            _ => rows::<T, M>(&plan, out),
+            _ => match short::row_len::<T, M>(&plan) {
+                Some(n) => short::rows::<T, M>(&plan, n, out),
+                None => rows::<T, M>(&plan, out),
+            },
         }
     };
     // SAFETY: both ways write every result of every piece.

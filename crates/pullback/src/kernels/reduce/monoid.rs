@@ -79,6 +79,9 @@ pub(crate) trait Monoid<T>: 'static {
     fn lift(x: T) -> Self::Acc;
     fn join(a: Self::Acc, b: Self::Acc) -> Self::Acc;
 
+    /// Whether there is anything for which [`is_last`](Monoid::is_last) holds.
+    const HAS_LAST: bool = false;
+
     /// What [`is_last`](Monoid::is_last) holds for, if for anything.
     const LAST: Self::Acc = Self::EMPTY;
 
@@ -153,6 +156,7 @@ pub(crate) fn is_nan<T: PartialEq>(x: T) -> bool {
 impl<T: Bounds> Monoid<T> for Max {
     type Acc = T;
     const EMPTY: T = T::LOWEST;
+    const HAS_LAST: bool = true;
     const LAST: T = T::UNORDERED;
     #[inline(always)]
     fn lift(x: T) -> T {
@@ -176,6 +180,7 @@ impl<T: Bounds> Monoid<T> for Max {
 impl<T: Bounds> Monoid<T> for Min {
     type Acc = T;
     const EMPTY: T = T::HIGHEST;
+    const HAS_LAST: bool = true;
     const LAST: T = T::UNORDERED;
     #[inline(always)]
     fn lift(x: T) -> T {

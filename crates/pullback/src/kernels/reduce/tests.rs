@@ -138,3 +138,50 @@ fn pieces_are_never_empty() {
     let x = Array::full(Shape::from_slice(&[10, 30_000, 10]), 1f32).slice(1, 0, 25_000, 1);
     assert_eq!(read(&sum(&x, &[0, 1]).unwrap()), [250_000.0; 10]);
 }
+
+#[test]
+fn short_rows_and_narrow_columns_are_reduced_together_and_keep_nan() {
+    for (rows, n) in [(8, 16), (29, 32), (21, 512), (9, 48)] {
+        let mut data: Vec<f32> = samples(rows * n).iter().map(|&v| v as f32).collect();
+        for with_nan in [false, true] {
+            if with_nan {
+                // In one of a group of rows, and in one that is left over.
+                (data[3 * n + n - 1], data[(rows - 1) * n]) = (f32::NAN, f32::NAN);
+            }
+            let x = Array::from_slice(Shape::from_slice(&[rows, n]), &data);
+            for (name, got, join) in [
+                ("max", max(&x, &[1]).unwrap(), f64::max as fn(f64, f64) -> f64),
+                ("min", min(&x, &[1]).unwrap(), f64::min),
+                ("sum", sum(&x, &[1]).unwrap(), |a, b| a + b),
+                ("squares", sum_of_squares(&x, &[1]).unwrap(), |a, b| a + b),
+            ] {
+                for (k, g) in read(&got).into_iter().enumerate() {
+                    let row = data[k * n..(k + 1) * n].iter().map(|&v| f64::from(v));
+                    let row: Vec<f64> = if name == "squares" { row.map(|v| v * v).collect() } else { row.collect() };
+                    if row.iter().any(|v| v.is_nan()) {
+                        assert!(g.is_nan(), "{name} of row {k} of {rows} by {n}");
+                        continue;
+                    }
+                    let e = row.iter().copied().reduce(join).unwrap();
+                    assert!((g - e).abs() <= 1e-5 * (1.0 + e.abs()), "{name} of row {k} of {rows} by {n}: {g} {e}");
+                }
+            }
+        }
+    }
+    for (n, w) in [(3, 64), (65, 64), (200, 128), (513, 192), (600, 64)] {
+        let mut data: Vec<f64> = samples(n * w);
+        (data[7], data[(n - 1) * w + 9]) = (f64::NAN, f64::NAN);
+        let x = Array::from_slice(Shape::from_slice(&[n, w]), &data);
+        let (big, total) = (read(&max(&x, &[0]).unwrap()), read(&sum(&x, &[0]).unwrap()));
+        for k in 0..w {
+            let column: Vec<f64> = (0..n).map(|i| data[i * w + k]).collect();
+            if k == 7 || k == 9 {
+                assert!(big[k].is_nan() && total[k].is_nan(), "column {k} of {n} by {w}");
+                continue;
+            }
+            assert_eq!(big[k], column.iter().copied().reduce(f64::max).unwrap(), "column {k} of {n} by {w}");
+            let exact: f64 = column.iter().sum();
+            assert!((total[k] - exact).abs() <= 1e-12 * (1.0 + exact.abs()), "column {k} of {n} by {w}");
+        }
+    }
+}

@@ -214,6 +214,8 @@ fn attention(q: &Tensor, k: &Tensor, v: &Tensor, options: &Attention) -> Result<
     };
     let weights = match seen {
         None => scores.softmax(-1)?,
+        // Every query sees the first key at least.
+        Some(seen) if options.causal => seen.where_(&scores, f64::NEG_INFINITY)?.softmax(-1)?,
         Some(seen) => {
             let mut scores = scores;
             if let Some(mask) = &options.mask {
