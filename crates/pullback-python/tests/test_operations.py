@@ -220,6 +220,48 @@ CALLS = {
         lambda x, y: F.cross_entropy(x, pb.tensor([1, 0, 3])),
         lambda x, y: -np.log(softmax(x, 1))[[0, 1, 2], [1, 0, 3]].mean(),
     ),
+    "cross_entropy, images": (
+        lambda x, y: F.cross_entropy(x[None], pb.tensor([[1, 0, 2, 2]])),
+        lambda x, y: -np.log(softmax(x, 0))[[1, 0, 2, 2], [0, 1, 2, 3]].mean(),
+    ),
+    "cross_entropy, one left out": (
+        lambda x, y: F.cross_entropy(x, pb.tensor([1, -100, 3])),
+        lambda x, y: -np.log(softmax(x, 1))[[0, 2], [1, 3]].mean(),
+    ),
+    "cross_entropy, options": (
+        lambda x, y: F.cross_entropy(
+            x, pb.tensor([1, 0, 3]), weight=y[0], ignore_index=0, reduction="sum", label_smoothing=0.2
+        ),
+        lambda x, y: -sum(
+            0.8 * y[0, t] * np.log(softmax(x, 1))[k, t] + 0.05 * (y[0] * np.log(softmax(x, 1))[k]).sum()
+            for k, t in [(0, 1), (2, 3)]
+        ),
+    ),
+    "nll_loss, weighted": (
+        lambda x, y: F.nll_loss(x, pb.tensor([1, 0, 3]), y[0]),
+        lambda x, y: -(y[0, [1, 0, 3]] * x[[0, 1, 2], [1, 0, 3]]).sum() / y[0, [1, 0, 3]].sum(),
+    ),
+    "binary_cross_entropy, weighted": (
+        lambda x, y: F.binary_cross_entropy(x, y, weight=y, reduction="none"),
+        lambda x, y: -y * (y * np.log(x) + (1 - y) * np.log(1 - x)),
+    ),
+    "binary_cross_entropy_with_logits, positive weights": (
+        lambda x, y: F.binary_cross_entropy_with_logits(x, y, pos_weight=y[0]),
+        lambda x, y: (y[0] * y * np.log1p(np.exp(-x)) + (1 - y) * np.log1p(np.exp(x))).mean(),
+    ),
+    "ctc_loss": (
+        lambda x, y: F.ctc_loss(x, pb.tensor([1]), pb.tensor(2), pb.tensor(1), reduction="sum"),
+        lambda x, y: -np.log(np.exp(x[0, 0] + x[1, 1]) + np.exp(x[0, 1] + x[1, 0]) + np.exp(x[0, 1] + x[1, 1])),
+    ),
+    "grid_sample": (
+        lambda x, y: F.grid_sample(
+            x[None, None],
+            F.affine_grid(pb.tensor([[[-1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]], dtype=pb.float64), (1, 1, 3, 4)),
+            mode="bilinear",
+            padding_mode="border",
+        ),
+        lambda x, y: x[None, None, :, ::-1],
+    ),
     "layer_norm": (
         lambda x, y: F.layer_norm(x, 4),
         lambda x, y: (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + 1e-5),

@@ -106,6 +106,15 @@ fn functions() -> Vec<(&'static str, Call)> {
         ("mean", |x| x.reshape(&[2, 3])?.mean_dims(&[1], true)),
         ("cumsum", |x| x.cumsum(0)),
         ("diff", |x| x.diff(1, 0)),
+        ("prod", Tensor::prod),
+        ("prod over two dims", |x| x.reshape(&[1, 3, 2])?.prod_dims(&[0, 2], true)),
+        ("prod with a zero", |x| x.mul(&Tensor::from([1.0, 1.0, 0.0, 1.0, 1.0, 1.0]))?.prod_dims(&[0], false)),
+        ("cumprod", |x| x.reshape(&[2, 3])?.cumprod(1)),
+        ("cumprod with a zero", |x| x.mul(&Tensor::from([1.0, 0.0, 1.0, 1.0, 1.0, 1.0]))?.cumprod(0)),
+        ("norm", |x| x.norm(2.0)),
+        ("norm over a dim", |x| x.reshape(&[2, 3])?.norm_dims(2.0, &[1], true)),
+        ("norm 1", |x| x.norm(1.0)),
+        ("norm 3", |x| x.norm_dims(3.0, &[0], false)),
         ("where", |x| x.real()?.gt(1.0)?.where_(x.square()?, other())),
         ("matmul", |x| x.reshape(&[2, 3])?.matmul(&Tensor::from(points(6, 0.7)).reshape(&[3, 2])?)),
         ("matmul with itself", |x| x.reshape(&[2, 3])?.matmul(&x.reshape(&[3, 2])?)),
@@ -113,6 +122,23 @@ fn functions() -> Vec<(&'static str, Call)> {
         ("dot", |x| x.dot(&other())),
         ("outer", |x| x.outer(x)),
         ("einsum", |x| einsum("ij,kj->ik", &[&x.reshape(&[2, 3])?, &x.conj()?.reshape(&[2, 3])?])),
+        ("solve", |x| {
+            let a = x
+                .select(0, 0)?
+                .mul(&Tensor::from([[1.0, 0.25], [-0.5, 2.0]]))?
+                .add(&x.slice(0, 1, 5, 1)?.reshape(&[2, 2])?)?;
+            a.solve(&x.slice(0, 2, 4, 1)?)
+        }),
+        ("solve with a real side", |x| Tensor::from([[2.0, 1.0], [0.5, 3.0]]).solve(&x.reshape(&[2, 3])?)),
+        ("inv", |x| x.slice(0, 0, 4, 1)?.reshape(&[2, 2])?.add(&Tensor::eye(2, DType::F64)?)?.inv()),
+        ("cholesky", |x| {
+            let b = x.reshape(&[2, 3])?;
+            b.matmul(&b.conj()?.t()?)?.add(&Tensor::eye(2, DType::F64)?)?.cholesky()
+        }),
+        ("cholesky_solve", |x| {
+            let b = x.reshape(&[2, 3])?;
+            b.matmul(&b.conj()?.t()?)?.add(&Tensor::eye(2, DType::F64)?)?.cholesky()?.cholesky_solve(&b)
+        }),
         ("gather", |x| x.index_select(0, &Tensor::from([3i64, 0, 3]))),
         ("|z|²", |x| x.abs()?.square()),
         ("z conj z", |x| x.mul(x.conj()?)?.real()),
@@ -297,6 +323,58 @@ fn what_needs_an_order_or_a_real_number_is_refused() {
     }
     let e = grad(Tensor::sum)(&a).unwrap_err();
     assert!(e.to_string().contains("must return a real scalar, got c128[]"), "{e}");
+}
+
+#[test]
+fn products_and_norms_are_those_of_complex_numbers() -> Result<()> {
+    let x = Tensor::from([z(1.0, 1.0), z(0.0, 2.0), z(3.0, -4.0)]);
+    assert_eq!(read(&x.prod()?), [z(1.0, 1.0) * z(0.0, 2.0) * z(3.0, -4.0)]);
+    assert_eq!(read(&x.cumprod(0)?)[..2], [z(1.0, 1.0), z(-2.0, 2.0)]);
+    assert_eq!(x.to_dtype(DType::C64)?.prod()?.ty().to_string(), "c64[]");
+    assert_eq!(read(&Tensor::zeros(&[0, 2], DType::C128)?.prod_dims(&[0], false)?), [z(1.0, 0.0); 2]);
+    assert_eq!(x.norm(2.0)?.item::<f64>()?, 31f64.sqrt());
+    assert_eq!(x.norm(f64::INFINITY)?.item::<f64>()?, 5.0);
+    assert_eq!(x.norm(0.0)?.item::<f64>()?, 3.0);
+    assert_eq!(x.to_dtype(DType::C64)?.norm_dims(1.0, &[0], true)?.ty().to_string(), "f32[1]");
+    // All derivatives of a product with a zero are right, and that of the norm at 0 is 0.
+    let with_zero = Tensor::from([z(1.0, 1.0), z(0.0, 0.0), z(0.0, 2.0)]);
+    let (_, pull) = vjp(Tensor::prod, &with_zero)?;
+    assert_eq!(
+        read(&pull.call(&Tensor::from(z(1.0, 0.0)))?),
+        [z(0.0, 0.0), (z(1.0, 1.0) * z(0.0, 2.0)).conj(), z(0.0, 0.0)]
+    );
+    let g = grad(|x: &Tensor| x.norm(2.0))(&Tensor::zeros(&[2], DType::C128)?)?;
+    assert_eq!(read(&g), [z(0.0, 0.0); 2]);
+    Ok(())
+}
+
+#[test]
+fn complex_systems_are_solved_and_their_errors_speak_of_them() -> Result<()> {
+    let (a, b) = (Tensor::from(points(18, 0.0)).reshape(&[2, 3, 3])?, Tensor::from(points(6, 0.5)).reshape(&[3, 2])?);
+    let x = a.solve(&b)?;
+    assert_near(&read(&a.matmul(&x)?), &[points(6, 0.5), points(6, 0.5)].concat(), 1e-12, "solve");
+    let one: Vec<Complex64> = (0..18).map(|k| z(if k % 9 % 4 == 0 { 1.0 } else { 0.0 }, 0.0)).collect();
+    assert_near(&read(&a.matmul(&a.inv()?)?), &one, 1e-12, "inv");
+    let h = a.matmul(&a.conj()?.transpose(-2, -1)?)?;
+    let l = h.cholesky()?;
+    assert_near(&read(&l.matmul(&l.conj()?.transpose(-2, -1)?)?), &read(&h), 1e-12, "cholesky");
+    assert_near(&read(&l.triu(1)?), &[z(0.0, 0.0); 18], 0.0, "the upper triangle");
+    assert_near(
+        &read(&h.matmul(&l.cholesky_solve(&b)?)?),
+        &[points(6, 0.5), points(6, 0.5)].concat(),
+        1e-11,
+        "cholesky_solve",
+    );
+    let message = |r: Result<Tensor>| r.unwrap_err().to_string();
+    let singular = Tensor::from([[z(1.0, 1.0), z(2.0, 2.0)], [z(0.0, 1.0), z(0.0, 2.0)]]);
+    assert!(message(singular.inv()).contains("inv: expected regular matrices, got c128[2,2] with one that is not"));
+    assert!(message(singular.cholesky()).contains("cholesky: expected positive definite matrices, got c128[2,2]"));
+    assert!(message(b.inv()).contains("inv: expected square matrices, got c128[3,2] (3 rows, 2 columns)"));
+    assert!(
+        message(singular.solve(&b)).contains("as many rows as the matrices c128[2,2] have, got c128[3,2] (2 vs 3)")
+    );
+    assert!(message(singular.solve(&Tensor::from(z(1.0, 0.0)))).contains("expected matrices, got c128[]"));
+    Ok(())
 }
 
 #[test]

@@ -319,6 +319,10 @@ class Tensor:
         """
     def add(self, /, other: Tensor | _Number) -> Tensor:
         """Adds `other`, elementwise."""
+    def affine_grid(self, /, size: SupportsIndex | Iterable[SupportsIndex], align_corners: _bool = False) -> Tensor:
+        """The grid for `grid_sample` that affine maps make: place `p` of the result is at `A p + b` of the image, where
+        the tensor holds `[A, b]` for each image.
+        """
     def all(self, /, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: _bool = False) -> Tensor:
         """Whether all elements are non-zero along `dim`, all of them if the list is empty."""
     def amax(self, /, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: _bool = False) -> Tensor:
@@ -405,7 +409,13 @@ class Tensor:
         `(1 - momentum)·running + momentum·batch`, where the variance of the batch is divided by one less than its number of
         elements.
         """
-    def binary_cross_entropy(self, /, target: Tensor, reduction: Literal['none', 'mean', 'sum'] = 'mean') -> Tensor:
+    def binary_cross_entropy(
+        self,
+        /,
+        target: Tensor,
+        weight: Tensor | None = None,
+        reduction: Literal['none', 'mean', 'sum'] = 'mean',
+    ) -> Tensor:
         """The cross entropy of probabilities and the probabilities `target`: `-t·log(x) - (1 - t)·log(1 - x)`, where logarithms are at least
         -100. For logits see `binary_cross_entropy_with_logits`, which loses no digits.
         """
@@ -413,7 +423,9 @@ class Tensor:
         self,
         /,
         target: Tensor,
+        weight: Tensor | None = None,
         reduction: Literal['none', 'mean', 'sum'] = 'mean',
+        pos_weight: Tensor | None = None,
     ) -> Tensor:
         """The cross entropy of the probabilities `target` and `sigmoid` of this tensor, `-t·log(p) - (1 - t)·log(1 - p)`, computed
         without overflow.
@@ -564,8 +576,31 @@ class Tensor:
         """How many elements along `dim` are not zero, all dimensions if the list is empty, as `int64`."""
     def cross(self, /, other: Tensor, dim: SupportsIndex = -1) -> Tensor:
         """The cross products of vectors of three elements along `dim`."""
-    def cross_entropy(self, /, target: Tensor, reduction: Literal['none', 'mean', 'sum'] = 'mean') -> Tensor:
-        """`cross_entropy` with another reduction than the mean."""
+    def cross_entropy(
+        self,
+        /,
+        target: Tensor,
+        weight: Tensor | None = None,
+        ignore_index: SupportsIndex = -100,
+        reduction: Literal['none', 'mean', 'sum'] = 'mean',
+        label_smoothing: SupportsFloat = 0.0,
+    ) -> Tensor:
+        """The cross entropy of logits and classes, `log(Σ exp(x)) - x[target]` for each example, with weights of the classes, targets that are
+        left out, smoothed targets, and a choice of what becomes of the losses.
+        """
+    def ctc_loss(
+        self,
+        /,
+        targets: Tensor,
+        input_lengths: Tensor,
+        target_lengths: Tensor,
+        blank: SupportsIndex = 0,
+        reduction: Literal['none', 'mean', 'sum'] = 'mean',
+        zero_infinity: _bool = False,
+    ) -> Tensor:
+        """Minus the logarithm of the probability of sequences of labels, where the tensor holds logarithms of the probabilities of classes at each
+        time step: connectionist temporal classification.
+        """
     def cummax(self, /, dim: SupportsIndex) -> return_types.cummax:
         """The largest element up to each one along `dim`, and its position, as `int64`; NaN from the first NaN on."""
     def cummin(self, /, dim: SupportsIndex) -> return_types.cummin:
@@ -682,6 +717,15 @@ class Tensor:
         """
     def glu(self, /, dim: SupportsIndex = -1) -> Tensor:
         """The first half along `dim` times the sigmoid of the second."""
+    def grid_sample(
+        self,
+        /,
+        grid: Tensor,
+        mode: Literal['bilinear', 'nearest', 'bicubic'] = 'bilinear',
+        padding_mode: Literal['zeros', 'border', 'reflection'] = 'zeros',
+        align_corners: _bool | None = None,
+    ) -> Tensor:
+        """The elements of images at the places of a grid, which need not be those of elements."""
     def group_norm(
         self,
         /,
@@ -791,6 +835,7 @@ class Tensor:
         scale_factor: SupportsFloat | Iterable[SupportsFloat] | None = None,
         mode: Literal['nearest', 'nearest-exact', 'linear', 'bilinear', 'trilinear', 'bicubic', 'area'] = 'nearest',
         align_corners: _bool | None = None,
+        antialias: _bool = False,
     ) -> Tensor:
         """Images of another size."""
     def inv(self, /) -> Tensor:
@@ -1054,8 +1099,17 @@ class Tensor:
         """True where the elements differ."""
     def neg(self, /) -> Tensor:
         """The negative, elementwise."""
-    def nll_loss(self, /, target: Tensor, reduction: Literal['none', 'mean', 'sum'] = 'mean') -> Tensor:
-        """`nll_loss` with another reduction than the mean."""
+    def nll_loss(
+        self,
+        /,
+        target: Tensor,
+        weight: Tensor | None = None,
+        ignore_index: SupportsIndex = -100,
+        reduction: Literal['none', 'mean', 'sum'] = 'mean',
+    ) -> Tensor:
+        """The losses `-x[target]` of logarithms of probabilities, with weights of the classes, targets that are left out, and a choice of what
+        becomes of the losses.
+        """
     def nonzero(self, /) -> Tensor:
         """The positions of the elements that are not zero, in row-major order, as `int64`; those of `True` in a mask."""
     def norm(

@@ -111,8 +111,6 @@ __all__ = [
     "pinv",
     "matrix_rank",
     "one_hot",
-    "cross_entropy",
-    "nll_loss",
     "matmul",
     "dot",
     "outer",
@@ -139,15 +137,20 @@ __all__ = [
     "prelu",
     "softmin",
     "scaled_dot_product_attention",
+    "cross_entropy",
+    "nll_loss",
     "conv1d",
     "conv2d",
     "conv3d",
     "conv_transpose1d",
     "conv_transpose2d",
     "conv_transpose3d",
+    "ctc_loss",
     "embedding",
     "im2col",
     "col2im",
+    "grid_sample",
+    "affine_grid",
     "interpolate",
     "binary_cross_entropy",
     "poisson_nll_loss",
@@ -704,12 +707,6 @@ def matrix_rank(input: Tensor, rtol: SupportsFloat | None = None) -> Tensor:
 def one_hot(input: Tensor, num_classes: SupportsIndex, dtype: _DTypeLike | None = 'int64') -> Tensor:
     """One at the position that each element names and zero elsewhere, along a new last dimension of size `num_classes`."""
 
-def cross_entropy(input: Tensor, target: Tensor, reduction: Literal['none', 'mean', 'sum'] = 'mean') -> Tensor:
-    """`cross_entropy` with another reduction than the mean."""
-
-def nll_loss(input: Tensor, target: Tensor, reduction: Literal['none', 'mean', 'sum'] = 'mean') -> Tensor:
-    """`nll_loss` with another reduction than the mean."""
-
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """The matrix product."""
 
@@ -834,6 +831,29 @@ def scaled_dot_product_attention(
 ) -> Tensor:
     """The mean of the values, for each query by the weights `softmax(scale·queries @ keysᵀ + mask)`."""
 
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    ignore_index: SupportsIndex = -100,
+    reduction: Literal['none', 'mean', 'sum'] = 'mean',
+    label_smoothing: SupportsFloat = 0.0,
+) -> Tensor:
+    """The cross entropy of logits and classes, `log(Σ exp(x)) - x[target]` for each example, with weights of the classes, targets that are
+    left out, smoothed targets, and a choice of what becomes of the losses.
+    """
+
+def nll_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    ignore_index: SupportsIndex = -100,
+    reduction: Literal['none', 'mean', 'sum'] = 'mean',
+) -> Tensor:
+    """The losses `-x[target]` of logarithms of probabilities, with weights of the classes, targets that are left out, and a choice of what
+    becomes of the losses.
+    """
+
 def conv1d(
     input: Tensor,
     weight: Tensor,
@@ -905,6 +925,19 @@ def conv_transpose3d(
 ) -> Tensor:
     """The transpose of the convolution of volumes: `conv_transpose1d` over three dimensions."""
 
+def ctc_loss(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Tensor,
+    target_lengths: Tensor,
+    blank: SupportsIndex = 0,
+    reduction: Literal['none', 'mean', 'sum'] = 'mean',
+    zero_infinity: bool = False,
+) -> Tensor:
+    """Minus the logarithm of the probability of sequences of labels, where the tensor holds logarithms of the probabilities of classes at each
+    time step: connectionist temporal classification.
+    """
+
 def embedding(input: Tensor, weight: Tensor, padding_idx: SupportsIndex | None = None) -> Tensor:
     """The rows of the table `weight` that the elements name."""
 
@@ -931,16 +964,36 @@ def col2im(
     PyTorch's `nn.functional.fold`.
     """
 
+def grid_sample(
+    input: Tensor,
+    grid: Tensor,
+    mode: Literal['bilinear', 'nearest', 'bicubic'] = 'bilinear',
+    padding_mode: Literal['zeros', 'border', 'reflection'] = 'zeros',
+    align_corners: bool | None = None,
+) -> Tensor:
+    """The elements of images at the places of a grid, which need not be those of elements."""
+
+def affine_grid(theta: Tensor, size: SupportsIndex | Iterable[SupportsIndex], align_corners: bool = False) -> Tensor:
+    """The grid for `grid_sample` that affine maps make: place `p` of the result is at `A p + b` of the image, where
+    the tensor holds `[A, b]` for each image.
+    """
+
 def interpolate(
     input: Tensor,
     size: SupportsIndex | Iterable[SupportsIndex] | None = None,
     scale_factor: SupportsFloat | Iterable[SupportsFloat] | None = None,
     mode: Literal['nearest', 'nearest-exact', 'linear', 'bilinear', 'trilinear', 'bicubic', 'area'] = 'nearest',
     align_corners: bool | None = None,
+    antialias: bool = False,
 ) -> Tensor:
     """Images of another size."""
 
-def binary_cross_entropy(input: Tensor, target: Tensor, reduction: Literal['none', 'mean', 'sum'] = 'mean') -> Tensor:
+def binary_cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    reduction: Literal['none', 'mean', 'sum'] = 'mean',
+) -> Tensor:
     """The cross entropy of probabilities and the probabilities `target`: `-t·log(x) - (1 - t)·log(1 - x)`, where logarithms are at least
     -100. For logits see `binary_cross_entropy_with_logits`, which loses no digits.
     """
@@ -1359,7 +1412,9 @@ def smooth_l1_loss(
 def binary_cross_entropy_with_logits(
     input: Tensor,
     target: Tensor,
+    weight: Tensor | None = None,
     reduction: Literal['none', 'mean', 'sum'] = 'mean',
+    pos_weight: Tensor | None = None,
 ) -> Tensor:
     """The cross entropy of the probabilities `target` and `sigmoid` of this tensor, `-t·log(p) - (1 - t)·log(1 - p)`, computed
     without overflow.

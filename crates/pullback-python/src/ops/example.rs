@@ -144,8 +144,11 @@ fn expression(code: &str, names: &HashMap<&str, String>) -> Option<String> {
                 out.push_str(&format!("dtype=pb.{}", python_name(dtype)));
             }
             _ if is_choice(word) => {
-                let (_, name) = word.split_once("::")?;
-                out.push_str(&format!("'{}'", name.to_lowercase()));
+                let (kind, name) = word.split_once("::")?;
+                // Other options may come before it, which Rust has in a struct.
+                let is_named = out.trim_end().ends_with('=');
+                let own = if kind == "Reduction" && !is_named { "reduction=" } else { "" };
+                out.push_str(&format!("{own}'{}'", name.to_lowercase()));
             }
             "f64::NAN" => out.push_str("float('nan')"),
             "f64::INFINITY" => out.push_str("float('inf')"),
@@ -190,7 +193,13 @@ fn is_choice(word: &str) -> bool {
 
 /// Options written as calls one after another, as arguments by name: `&Conv::new().stride(2)` is `stride=2`.
 fn options(code: &str) -> Option<String> {
-    const FIRST: [(&str, &str); 6] = [
+    const FIRST: [(&str, &str); 12] = [
+        ("BinaryCrossEntropyWithLogits::new(", ""),
+        ("BinaryCrossEntropy::new(", ""),
+        ("CrossEntropy::new(", ""),
+        ("NllLoss::new(", ""),
+        ("CtcLoss::new(", ""),
+        ("GridSample::new(", ""),
         ("ConvTranspose::new(", ""),
         ("Conv::new(", ""),
         ("MaxPool::new(", "kernel_size="),

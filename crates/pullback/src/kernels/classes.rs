@@ -13,10 +13,25 @@ use crate::dtype::{Scalar, any_word, dispatch};
 use crate::shape::{Brackets, Shape};
 use crate::{DType, Result, error::bail};
 
-/// The targets as contiguous `i64`, every one of which is below `classes`. The first `lanes` dimensions are lanes,
-/// which a message tells apart from the position in a lane.
-pub(crate) fn check(op: &str, target: &Array, classes: usize, lanes: usize) -> Result<Array> {
+/// The targets as contiguous `i64`, every one of which is below `classes`; -1 in the place of those that are `ignore`. The first `lanes`
+/// dimensions are lanes, which a message tells apart from the position in a lane.
+pub(crate) fn check(op: &str, target: &Array, classes: usize, lanes: usize, ignore: Option<i64>) -> Result<Array> {
     let target = contiguous(&cast(target, DType::I64));
+    if let Some(ignore) = ignore {
+        let kept = |v: i64| v == ignore || (v as u64) < classes as u64;
+        let all = target.as_slice::<i64>().unwrap_or_default();
+        if let Some(k) = all.iter().position(|&v| !kept(v)) {
+            let at = position(target.shape(), k, lanes);
+            bail!(
+                Index,
+                "{op}: expected targets from 0 to below {classes}, the number of classes, or {ignore}, which is \
+                ignored, got {}{at}",
+                all[k]
+            );
+        }
+        let data: Vec<i64> = all.iter().map(|&v| if v == ignore { -1 } else { v }).collect();
+        return Ok(Array::from_slice(target.to_shape(), &data));
+    }
     let values = target.as_slice::<i64>().unwrap_or_default();
     // Without an early exit, so that the good case is a vectorised loop. A negative one is a large one here.
     if values.iter().fold(false, |bad, &v| bad | (v as u64 >= classes as u64))
@@ -50,7 +65,7 @@ trait Real: Float + Bounds + Widen<Wide = Self> {}
 impl Real for f32 {}
 impl Real for f64 {}
 
-/// `log(Σ exp(x)) - x[target]` for every row of `x`; `target` is checked.
+/// `log(Σ exp(x)) - x[target]` for every row of `x`, 0 for a negative target; `target` is checked.
 pub(crate) fn cross_entropy(x: &Array, target: &Array) -> Result<Array> {
     dispatch!(x.dtype(), "cross_entropy", float, T => Ok(losses::<T>(x, target)))
 }
@@ -69,6 +84,10 @@ fn losses<T: Real>(x: &Array, target: &Array) -> Array {
                     rows.walk(range.clone(), |i, [at]| {
                         // SAFETY: a row of `x`, in which the target is; place `i` of the result is ours.
                         unsafe {
+                            if targets[i] < 0 {
+                                *out.at(i) = T::ZERO;
+                                return;
+                            }
                             let row = from.at(at);
                             let max = run::<T, Max>(Neighbours(row), n);
                             let sum = run::<T, Sum>(Exponentials(row, max), n);
@@ -84,11 +103,15 @@ fn losses<T: Real>(x: &Array, target: &Array) -> Array {
     unsafe { output(Shape::from_slice(target.shape()), write) }
 }
 
-/// `softmax(x)` less one at the target of every row: the derivative of [`cross_entropy`]; `target` is checked.
+/// `softmax(x)` less one at the target of every row, zeros for a negative target: the derivative of [`cross_entropy`]; `target` is
+/// checked.
 pub(crate) fn softmax_less_target(x: &Array, target: &Array) -> Result<Array> {
     fn subtract<T: Float>(y: &mut Array, targets: &[i64], classes: usize) {
         for (row, &t) in y.as_mut_slice::<T>().unwrap_or_default().chunks_exact_mut(classes.max(1)).zip(targets) {
-            row[t as usize] = row[t as usize] - T::ONE;
+            match usize::try_from(t) {
+                Ok(t) => row[t] = row[t] - T::ONE,
+                Err(_) => row.fill(T::ZERO),
+            }
         }
     }
     let dim = x.rank() - 1;
@@ -126,7 +149,7 @@ mod tests {
             let n = shape[shape.len() - 1];
             let count: usize = rows.iter().product();
             let targets: Vec<i64> = (0..count).map(|k| (k * 7 % n) as i64).collect();
-            let target = check("test", &Array::from_slice(Shape::from_slice(rows), &targets), n, 0).unwrap();
+            let target = check("test", &Array::from_slice(Shape::from_slice(rows), &targets), n, 0, None).unwrap();
             for x in layouts::<f64>(shape) {
                 let (loss, diff) = (cross_entropy(&x, &target).unwrap(), softmax_less_target(&x, &target).unwrap());
                 assert_eq!((loss.shape(), diff.shape()), (rows, shape));
@@ -142,6 +165,22 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn ignored_targets_have_no_loss_and_no_derivative() {
+        let x = Array::from_slice(Shape::from_slice(&[2, 2]), &[f64::NAN, 1.0, 0.0, 0.0]);
+        let target = Array::from_slice(Shape::from_slice(&[2]), &[7i64, 1]);
+        let target = check("test", &target, 2, 0, Some(7)).unwrap();
+        let (loss, diff) = (cross_entropy(&x, &target).unwrap(), softmax_less_target(&x, &target).unwrap());
+        assert_eq!(loss.as_slice::<f64>().unwrap(), [0.0, 2f64.ln()]);
+        assert_eq!(diff.as_slice::<f64>().unwrap(), [0.0, 0.0, 0.5, -0.5]);
+        let wrong = check("test", &Array::full(Shape::new(), -1i64), 2, 0, Some(7));
+        assert_eq!(
+            wrong.err().unwrap().to_string(),
+            "test: expected targets from 0 to below 2, the number of classes, or 7, \
+            which is ignored, got -1"
+        );
     }
 
     #[test]

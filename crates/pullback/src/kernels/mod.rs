@@ -6,10 +6,12 @@ pub(crate) mod classes;
 pub(crate) mod complex;
 pub(crate) mod conv;
 pub(crate) mod copy;
+pub(crate) mod ctc;
 mod elements;
 #[cfg(feature = "fft")]
 pub(crate) mod fft;
 pub(crate) mod gather;
+pub(crate) mod grid_sample;
 pub(crate) mod half;
 pub(crate) mod join;
 pub(crate) mod linalg;

@@ -1,21 +1,43 @@
-//! The product of all elements but one, for each.
+//! The product of all elements but one, for each, and products of complex numbers.
 
 use std::mem::MaybeUninit;
+use std::ops::Mul;
 
+use smallvec::SmallVec;
+
+use super::cast::cast;
 use super::copy::contiguous;
-use super::math::Float;
 use super::simd::vectorize;
-use crate::Result;
 use crate::array::Array;
-use crate::dtype::dispatch;
+use crate::dtype::{Element, dispatch};
+use crate::shape::Shape;
+use crate::{Complex64, DType, Result};
 
 /// For every element the product of the others along `dim`: those before it times those after it, so that nothing
 /// is divided.
 pub(crate) fn others(x: &Array, dim: usize) -> Result<Array> {
+    if x.dtype().is_complex() {
+        return Ok(cast(&run::<Complex64>(&cast(x, DType::C128), dim), x.dtype()));
+    }
     dispatch!(x.dtype(), "prod", float, T => Ok(run::<T>(x, dim)))
 }
 
-fn run<T: Float>(x: &Array, dim: usize) -> Array {
+/// The product of complex numbers over `dims` (ascending), which vanish.
+pub(crate) fn complex_product(x: &Array, dims: &[usize]) -> Array {
+    let kept: SmallVec<[usize; 6]> = (0..x.rank()).filter(|d| !dims.contains(d)).collect();
+    let order: SmallVec<[usize; 6]> = kept.iter().chain(dims).copied().collect();
+    let rows = contiguous(&cast(x, DType::C128).permute(&order));
+    let shape: Shape = kept.iter().map(|&d| x.shape()[d]).collect();
+    let count: usize = dims.iter().map(|&d| x.shape()[d]).product();
+    let of = |row: &[Complex64]| row.iter().fold(Complex64::ONE, |p, v| p * v);
+    let products: Vec<Complex64> = match count {
+        0 => vec![Complex64::ONE; shape.iter().product()],
+        count => rows.as_slice::<Complex64>().unwrap_or_default().chunks_exact(count).map(of).collect(),
+    };
+    cast(&Array::from_slice(shape, &products), x.dtype())
+}
+
+fn run<T: Element + Mul<Output = T>>(x: &Array, dim: usize) -> Array {
     let x = contiguous(x);
     let from = x.as_slice::<T>().unwrap_or_default();
     let n = x.shape()[dim];

@@ -12,7 +12,7 @@ use super::strided::{In, Out, output};
 use super::threads::split;
 use crate::array::Array;
 use crate::dtype::{Element, dispatch};
-use crate::{DType, Result};
+use crate::{Complex64, DType, Result};
 
 /// Columns that are walked side by side.
 const WIDTH: usize = 64;
@@ -76,9 +76,13 @@ fn running<T: Element, S: Copy + Sync>(
     unsafe { output(x.to_shape(), write) }
 }
 
-/// The running product along `dim`: of integers in `i64`, which they must be; of floats in `f64`.
+/// The running product along `dim`: of integers in `i64`, which they must be; of others in double precision.
 pub(crate) fn cumprod(x: &Array, dim: usize) -> Result<Array> {
     match x.dtype() {
+        dtype if dtype.is_complex() => {
+            let step = |p: Complex64, v: Complex64| (p * v, p * v);
+            Ok(cast(&running::<Complex64, Complex64>(&cast(x, DType::C128), dim, 4, Complex64::ONE, step), dtype))
+        }
         DType::I64 => Ok(running::<i64, i64>(x, dim, 1, 1, |p, v| {
             let p = p.wrapping_mul(v);
             (p, p)
@@ -203,6 +207,9 @@ pub(crate) fn running_extreme(x: &Array, dim: usize, largest: bool) -> Result<Ar
 
 /// `h[k] = a[k] h[k - 1] + b[k]` along `dim`, or `h[k + 1]` for `h[k - 1]` if `reverse`; before the first there is 0.
 pub(crate) fn recurrence(a: &Array, b: &Array, dim: usize, reverse: bool) -> Result<Array> {
+    if a.dtype().is_complex() {
+        return Ok(complex_recurrence(a, b, dim, reverse));
+    }
     let (a, b) = (contiguous(a), contiguous(b));
     dispatch!(a.dtype(), "recurrence", float, T => {
         let (factor, term) = (In::<T>::of(&a), In::<T>::of(&b));
@@ -221,6 +228,26 @@ pub(crate) fn recurrence(a: &Array, b: &Array, dim: usize, reverse: bool) -> Res
         // SAFETY: the walk comes by every element.
         Ok(unsafe { output(a.to_shape(), write) })
     })
+}
+
+/// [`recurrence`] of complex numbers.
+fn complex_recurrence(a: &Array, b: &Array, dim: usize, reverse: bool) -> Array {
+    let wide = |x: &Array| contiguous(&cast(x, DType::C128));
+    let (dtype, a, b) = (a.dtype(), wide(a), wide(b));
+    let (factor, term) = (In::<Complex64>::of(&a), In::<Complex64>::of(&b));
+    let write = |out: Out<Complex64>| {
+        walk(a.shape(), dim, reverse, 8, Complex64::ZERO, |h, k, at| {
+            // SAFETY: the place is one of the contiguous arrays and of the result, and no other step has it.
+            unsafe {
+                let term = *term.at(at as isize);
+                let h = if k == 0 { term } else { *factor.at(at as isize) * h + term };
+                *out.at(at) = h;
+                h
+            }
+        });
+    };
+    // SAFETY: the walk comes by every element.
+    cast(&unsafe { output(a.to_shape(), write) }, dtype)
 }
 
 #[cfg(test)]

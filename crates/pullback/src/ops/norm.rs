@@ -3,7 +3,7 @@
 use super::extremes::extreme_of;
 use super::family::{linear, unary};
 use super::moments::InverseOrZero;
-use super::reduce::{Sum, dims_errors, to_real_float};
+use super::reduce::{Sum, dims_errors, to_float};
 use super::reduction::{Over, Reduce, naive_reduce, reduction};
 use super::table::{ErrorSample, Kink, Naive, Sample, ops, sample_tensor};
 use crate::array::Array;
@@ -23,7 +23,7 @@ ops! { OPS;
     /// The norm of no elements is 0 for `p` from 0 up to, but not including, ∞.
     ///
     /// # Dtypes
-    /// Floats; integers and bools become `f32`.
+    /// Floats; integers and bools become `f32`. The norm of complex numbers is that of their magnitudes.
     ///
     /// # Derivative
     /// `sign(x) (|x| / norm)^(p - 1)`; for `p` of 0 there is none, and for ∞ and -∞ the cotangent goes to the largest
@@ -155,9 +155,17 @@ impl Reduce for Norm {
 }
 
 fn norm_over(op: &str, x: &Tensor, p: f64, over: Over) -> Result<Tensor> {
-    let x = to_real_float(op, x)?;
+    let x = to_float(x)?;
     if p.is_nan() {
         bail!(Value, "{op}: expected a number p, got NaN for {}", x.ty());
+    }
+    if x.dtype().is_complex() {
+        if p != 2.0 {
+            return norm_over(op, &x.abs()?, p, over);
+        }
+        // Unlike magnitudes, their squares are smooth at 0.
+        let parts = reduction(Norm { p }, over.with_last(x.rank()), &x.view_as_real()?)?;
+        return parts.reshape_to(&over.result(x.shape()));
     }
     if p < 0.0 || p.is_infinite() {
         over.check_not_empty(op, &x)?;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use smallvec::smallvec;
 
-use super::family::vmap_front;
+use super::family::{adjoint, vmap_front};
 use super::join::cat;
 use super::reduce::{dims_errors, dims_samples, total_samples};
 use super::reduction::{Over, Reduce, reduction};
@@ -73,6 +73,9 @@ struct Prod;
 impl Reduce for Prod {
     const NAME: &'static str = "prod";
     fn kernel(&self, x: &Array, over: &Over) -> Result<Array> {
+        if x.dtype().is_complex() {
+            return Ok(prod::complex_product(x, &over.dims));
+        }
         reduce::prod(x, &over.dims)
     }
     fn weights(&self, x: &Tensor, _: &Tensor, over: &Over) -> Result<Tensor> {
@@ -119,7 +122,7 @@ fn others(x: &Tensor, dim: usize) -> Result<Tensor> {
     }
 }
 
-/// The Jacobian is the Hessian of the product, which is symmetric: one formula serves both modes.
+/// The Jacobian is the Hessian of the product, which is symmetric: one formula serves both modes, up to conjugates.
 impl Op for Others {
     fn name(&self) -> &str {
         "prod_backward"
@@ -134,7 +137,8 @@ impl Op for Others {
         Ok(Saved::tensors([inputs[0]]))
     }
     fn backward(&self, saved: &Saved, _: &[bool], grads: &[Cotangent]) -> Result<Cotangents> {
-        Ok(smallvec![grads[0].map(|g| tangent_of_others(&saved.tensors[0], g, self.dim))?])
+        let found = grads[0].map(|g| adjoint(true, g, |g| tangent_of_others(&saved.tensors[0], g, self.dim)));
+        Ok(smallvec![found?])
     }
     fn jvp(&self, saved: &Saved, tangents: &[Tangent]) -> Result<Tangents> {
         Ok(smallvec![tangents[0].map(|t| tangent_of_others(&saved.tensors[0], t, self.dim))?])

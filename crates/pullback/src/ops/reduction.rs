@@ -5,7 +5,7 @@ use std::fmt;
 use smallvec::smallvec;
 
 use super::arith::mul_owned;
-use super::family::{linear, vmap_front};
+use super::family::{adjoint, linear, vmap_front};
 use super::reduce::Sum;
 use super::table::Naive;
 use crate::array::Array;
@@ -57,6 +57,11 @@ impl Over {
         let lead = full.len() - shape.len();
         let dims = (0..full.len()).filter(|&k| k < lead || (shape[k - lead] == 1 && full[k] != 1)).collect();
         Over { dims, removed: lead }
+    }
+
+    /// The same dimensions and one more behind the last of `rank`, all of which vanish.
+    pub(super) fn with_last(&self, rank: usize) -> Over {
+        Over { dims: self.dims.iter().copied().chain([rank]).collect(), removed: rank + 1 }
     }
 
     /// The same dimensions, all of which stay with size 1.
@@ -187,7 +192,7 @@ impl<K: Reduce> Op for ReduceOp<K> {
     fn backward(&self, saved: &Saved, _: &[bool], grads: &[Cotangent]) -> Result<Cotangents> {
         let found = grads[0].map(|g| {
             let kept = self.over.kept(saved.tensors[0].shape());
-            mul_owned(self.weights(saved)?, g.reshape_to(&kept)?)
+            adjoint(true, &g.reshape_to(&kept)?, |g| mul_owned(self.weights(saved)?, g.clone()))
         });
         Ok(smallvec![found?])
     }

@@ -1,9 +1,11 @@
 //! Losses of pairs of numbers: each element of a tensor against that of a target.
 
 use super::loss::{Reduction, naive_reduction};
+use super::nn::BinaryCrossEntropyWithLogits;
 use super::reduce::to_real_float;
 use super::table::{ErrorSample, Naive, Sample, ops, sample_tensor};
 use crate::error::bail;
+use crate::shape::broadcasts_to;
 use crate::{ErrorKind, Result, Tensor};
 
 ops! { OPS;
@@ -135,17 +137,20 @@ ops! { OPS;
     /// The cross entropy of the probabilities `target` and `sigmoid` of this tensor, `-t·log(p) - (1 - t)·log(1 - p)`, computed
     /// without overflow.
     ///
+    /// The options are a [`Reduction`] or a [`BinaryCrossEntropyWithLogits`](crate::nn::BinaryCrossEntropyWithLogits), which has weights of the losses, `w`, and of their positive
+    /// part, `u`: `w(-u·t·log(p) - (1 - t)·log(1 - p))`.
+    ///
     /// # Shapes
-    /// Both tensors have one shape; the result is `[]`, or has that shape for [`Reduction::None`].
+    /// Both tensors have one shape; the result is `[]`, or has that shape for [`Reduction::None`]. Weights broadcast to it.
     ///
     /// # Dtypes
     /// Floats, promoted; integers become `f32`.
     ///
     /// # Derivative
-    /// `sigmoid(x) - target`; `-x` with respect to the target.
+    /// `sigmoid(x) - target`; `-x` with respect to the target; with weights, those of the formula.
     ///
     /// # Errors
-    /// `Shape` if the shapes differ.
+    /// `Shape` if the shapes differ, or that of weights does not broadcast to them.
     ///
     /// # Example
     /// ```
@@ -155,7 +160,7 @@ ops! { OPS;
     /// assert_eq!(losses.to_vec::<f64>()?, [0.0, 1000.0]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn binary_cross_entropy_with_logits(&self, target: &Tensor, reduction: Reduction) -> Result<Tensor> = binary_cross_entropy_with_logits { samples: logits_samples, errors: pair_errors };
+    fn binary_cross_entropy_with_logits(&self, target: &Tensor, options: impl Into<BinaryCrossEntropyWithLogits>) -> Result<Tensor> = binary_cross_entropy_with_logits { samples: logits_samples, errors: logits_errors };
 
     /// The divergence `t·(log(t) - x)` of logarithms of probabilities from the probabilities `t`, which are `target`, or its
     /// exponential with `log_target`. It is 0 where `t` is 0.
@@ -234,10 +239,31 @@ fn smooth_l1_loss(x: &Tensor, target: &Tensor, beta: f64, reduction: Reduction) 
     reduction.of(&if beta == 0.0 { d.abs()? } else { huber(&d, beta)?.div(beta)? })
 }
 
-fn binary_cross_entropy_with_logits(x: &Tensor, target: &Tensor, reduction: Reduction) -> Result<Tensor> {
-    let (x, t) = pair("binary_cross_entropy_with_logits", x, target)?;
-    // softplus(-x) + (1 - t)·x.
-    reduction.of(&x.neg()?.softplus()?.add(t.neg()?.add(1.0)?.mul(&x)?)?)
+/// Weights of losses in the dtype of `x`, after a check that they broadcast to its shape.
+pub(super) fn loss_weight(op: &str, what: &str, x: &Tensor, weight: Option<&Tensor>) -> Result<Option<Tensor>> {
+    let Some(weight) = weight else { return Ok(None) };
+    if !broadcasts_to(weight.shape(), x.shape()) {
+        bail!(Shape, "{op}: expected {what} that broadcast to {}, got {}", x.ty(), weight.ty());
+    }
+    Ok(Some(to_real_float(op, weight)?.to_dtype(x.dtype())?))
+}
+
+fn binary_cross_entropy_with_logits(
+    x: &Tensor,
+    target: &Tensor,
+    options: impl Into<BinaryCrossEntropyWithLogits>,
+) -> Result<Tensor> {
+    let op = "binary_cross_entropy_with_logits";
+    let BinaryCrossEntropyWithLogits { weight, pos_weight, reduction } = options.into();
+    let (x, t) = pair(op, x, target)?;
+    let weight = loss_weight(op, "weights", &x, weight.as_ref())?;
+    // (1 + (u - 1)·t)·softplus(-x) + (1 - t)·x.
+    let mut part = x.neg()?.softplus()?;
+    if let Some(u) = loss_weight(op, "weights of positive targets", &x, pos_weight.as_ref())? {
+        part = part.mul(u.sub(1.0)?.mul(&t)?.add(1.0)?)?;
+    }
+    let losses = part.add(t.neg()?.add(1.0)?.mul(&x)?)?;
+    reduction.of(&weight.map_or(Ok(losses.clone()), |w| w.mul(&losses))?)
 }
 
 fn kl_div(x: &Tensor, target: &Tensor, log_target: bool, reduction: Reduction) -> Result<Tensor> {
@@ -315,7 +341,30 @@ fn logits_samples() -> Vec<Sample> {
         let p = 1.0 / (1.0 + (-x).exp());
         -t * p.ln() - (1.0 - t) * (1.0 - p).ln()
     };
-    samples(Tensor::binary_cross_entropy_with_logits, &ALL, (0.1, 0.9), reference)
+    let mut all = samples(|x, t, r| x.binary_cross_entropy_with_logits(t, r), &ALL, (0.1, 0.9), reference);
+    for reduction in ALL {
+        let inputs = [
+            sample_tensor(&[2, 3], -1.0, 1.0, 1),
+            sample_tensor(&[2, 3], 0.1, 0.9, 2),
+            sample_tensor(&[3], 0.5, 2.0, 3),
+            sample_tensor(&[2, 1], 0.5, 2.0, 4),
+        ];
+        all.push(
+            Sample::one(format!("weights {reduction:?}"), inputs, move |x| {
+                let options = BinaryCrossEntropyWithLogits::new().weight(&x[2]).pos_weight(&x[3]).reduction(reduction);
+                x[0].binary_cross_entropy_with_logits(&x[1], &options)
+            })
+            .reference(move |x| {
+                let losses = Naive::from_fn(&x[0].shape, |i| {
+                    let (p, t) = (1.0 / (1.0 + (-x[0].at(i)).exp()), x[1].at(i));
+                    let (w, u) = (x[2].at_broadcast(i), x[3].at_broadcast(i));
+                    w * (-u * t * p.ln() - (1.0 - t) * (1.0 - p).ln())
+                });
+                naive_reduction(losses, reduction)
+            }),
+        );
+    }
+    all
 }
 
 fn kl_samples() -> Vec<Sample> {
@@ -340,10 +389,25 @@ fn mse_errors() -> Vec<ErrorSample> {
 
 fn pair_errors() -> Vec<ErrorSample> {
     let sum = Reduction::Sum;
+    vec![shape_error(move |x, t| x.l1_loss(t, sum)), shape_error(move |x, t| x.kl_div(t, true, sum))]
+}
+
+fn logits_errors() -> Vec<ErrorSample> {
+    let weights = |message, set: fn(&Tensor) -> BinaryCrossEntropyWithLogits| {
+        let x = sample_tensor(&[2, 3], 0.0, 1.0, 1);
+        let weight = Tensor::from([1.0, 2.0]);
+        ErrorSample::new("weights", ErrorKind::Shape, message, move || {
+            x.binary_cross_entropy_with_logits(&x, set(&weight))
+        })
+    };
     vec![
-        shape_error(move |x, t| x.l1_loss(t, sum)),
-        shape_error(move |x, t| x.binary_cross_entropy_with_logits(t, sum)),
-        shape_error(move |x, t| x.kl_div(t, true, sum)),
+        shape_error(|x, t| x.binary_cross_entropy_with_logits(t, Reduction::Sum)),
+        weights("expected weights that broadcast to f64[2,3], got f64[2]", |w| {
+            BinaryCrossEntropyWithLogits::new().weight(w)
+        }),
+        weights("expected weights of positive targets that broadcast to f64[2,3], got f64[2]", |w| {
+            BinaryCrossEntropyWithLogits::new().pos_weight(w)
+        }),
     ]
 }
 

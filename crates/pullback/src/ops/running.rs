@@ -5,7 +5,7 @@ use std::fmt;
 use smallvec::smallvec;
 
 use super::discrete::{Discrete, discrete};
-use super::family::{apply1, vmap_front};
+use super::family::{adjoint, apply1, vmap_front};
 use super::join::cat;
 use super::reduce::to_float;
 use super::shape::slice;
@@ -22,7 +22,7 @@ use crate::{DType, ErrorKind, Result, Tensor};
 ops! { OPS;
     /// The running product along `dim`: element `k` is the product of the elements up to and including `k`.
     ///
-    /// Floats are accumulated in `f64`.
+    /// Floats are accumulated in `f64`, complex numbers in `c128`.
     ///
     /// # Shapes
     /// That of the tensor.
@@ -188,9 +188,17 @@ impl Op for Recurrence {
         Ok(Saved::tensors([inputs[0], &outputs[0]]))
     }
     fn backward(&self, saved: &Saved, needs: &[bool], grads: &[Cotangent]) -> Result<Cotangents> {
-        let of_b = grads[0].map(|g| self.transpose(&saved.tensors[0], g))?;
-        let of_a = if needs[0] { of_b.map(|g| g.mul(self.before(&saved.tensors[1])?))? } else { Cotangent::zero() };
-        Ok(smallvec![of_a, if needs[1] { of_b } else { Cotangent::zero() }])
+        let of_b = |g: &Tensor| self.transpose(&saved.tensors[0], g);
+        let of_a = |g: &Tensor| of_b(g)?.mul(self.before(&saved.tensors[1])?);
+        if needs[0] && needs[1] && !saved.tensors[0].dtype().is_complex() {
+            let of_b = grads[0].map(of_b)?;
+            return Ok(smallvec![of_b.map(|g| g.mul(self.before(&saved.tensors[1])?))?, of_b]);
+        }
+        let found = |needed: bool, f: &dyn Fn(&Tensor) -> Result<Tensor>| match needed {
+            true => grads[0].map(|g| adjoint(true, g, f)),
+            false => Ok(Cotangent::zero()),
+        };
+        Ok(smallvec![found(needs[0], &of_a)?, found(needs[1], &of_b)?])
     }
     fn jvp(&self, saved: &Saved, tangents: &[Tangent]) -> Result<Tangents> {
         let of_a = tangents[0].map(|t| t.mul(self.before(&saved.tensors[1])?))?;
@@ -241,7 +249,7 @@ impl<K: Running> Op for RunningOp<K> {
     fn backward(&self, saved: &Saved, _: &[bool], grads: &[Cotangent]) -> Result<Cotangents> {
         let found = grads[0].map(|g| {
             let (factor, weight) = K::coefficients(&saved.tensors[0], &saved.tensors[1], self.dim)?;
-            Recurrence { dim: self.dim, reverse: false }.transpose(&factor, g)?.mul(weight)
+            adjoint(true, g, |g| Recurrence { dim: self.dim, reverse: false }.transpose(&factor, g)?.mul(&weight))
         });
         Ok(smallvec![found?])
     }

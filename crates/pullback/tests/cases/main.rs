@@ -11,6 +11,7 @@ mod hostile_values;
 mod indexing;
 mod inplace;
 mod linear_algebra;
+mod losses;
 mod memory;
 mod models;
 mod networks;

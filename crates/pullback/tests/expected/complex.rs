@@ -3,10 +3,13 @@
 
 #[cfg(feature = "fft")]
 use pullback::fft::{self, Norm};
-use pullback::{Result, Tensor, complex, polar};
+use pullback::{DType, Result, Tensor, complex, polar};
 
-#[cfg(feature = "fft")]
 use crate::read::list;
+
+fn dims(text: &str) -> Vec<isize> {
+    list(text.trim_matches(['[', ']']))
+}
 
 /// The lines of `complex.txt` that can be computed here.
 pub fn can_run(op: &str) -> bool {
@@ -75,6 +78,17 @@ fn compute(op: &str, rest: &[&str], inputs: &[Tensor]) -> Result<Tensor> {
         "dot" => x.dot(y),
         "outer" => x.outer(y),
         "cumsum" => x.cumsum(1),
+        "cumprod" => x.cumprod(1),
+        "prod" => x.prod(),
+        "prod_dims" => x.prod_dims(&dims(rest[0]), rest[1] == "true"),
+        "solve" => x.solve(y),
+        "inv" => x.inv(),
+        "cholesky" => {
+            let square = x.matmul(&x.conj()?.transpose(-2, -1)?)?;
+            square.add(&Tensor::eye(x.shape()[x.rank() - 2], DType::F64)?)?.cholesky()
+        }
+        "norm" => x.norm(rest[0].parse().unwrap()),
+        "norm_dims" => x.norm_dims(rest[0].parse().unwrap(), &dims(rest[1]), rest[2] == "true"),
         "complex" => complex(x, y),
         "polar" => polar(x, y),
         "view_as_real" => x.view_as_real(),
@@ -90,7 +104,7 @@ fn fourier(op: &str, _: &[&str], _: &Tensor) -> Result<Tensor> {
 
 #[cfg(feature = "fft")]
 fn fourier(op: &str, rest: &[&str], x: &Tensor) -> Result<Tensor> {
-    let numbers = |k: usize| -> Vec<isize> { list(rest[k].trim_matches(['[', ']'])) };
+    let numbers = |k: usize| dims(rest[k]);
     if let "fftshift" | "ifftshift" = op {
         let shift = if op == "fftshift" { fft::fftshift } else { fft::ifftshift };
         return shift(x, Some(&numbers(0)));

@@ -2,7 +2,7 @@
 
 use super::argument::{FromValue, Value};
 use super::{Kind, Literal, unexpected};
-use crate::nn::{ConvPadding, InterpolateMode, PerDim};
+use crate::nn::{ConvPadding, GridMode, GridPadding, InterpolateMode, PerDim};
 use crate::{GridOrder, Interpolation, MatrixNorm, Reduce, Reduction, Result};
 
 /// Writes the names of the values of an enumeration, of which the first is the default if `default` is given.
@@ -32,6 +32,9 @@ choice! {
         "nearest-exact" => InterpolateMode::NearestExact, "linear" => InterpolateMode::Linear,
         "bilinear" => InterpolateMode::Linear, "trilinear" => InterpolateMode::Linear,
         "bicubic" => InterpolateMode::Cubic, "area" => InterpolateMode::Area;
+    GridMode [default "bilinear"]: "bilinear" => GridMode::Linear, "nearest" => GridMode::Nearest, "bicubic" => GridMode::Cubic;
+    GridPadding [default "zeros"]: "zeros" => GridPadding::Zeros, "border" => GridPadding::Border,
+        "reflection" => GridPadding::Reflection;
 }
 #[cfg(feature = "fft")]
 choice! {

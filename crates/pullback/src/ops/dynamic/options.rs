@@ -5,10 +5,12 @@ use smallvec::SmallVec;
 use super::{Argument, Arguments, Literal, Parameter};
 use crate::error::bail;
 use crate::nn::{
-    Attention, AvgPool, Conv, ConvPadding, ConvTranspose, Interpolate, InterpolateMode, MaxPool, Patches, PerDim,
+    Attention, AvgPool, BinaryCrossEntropy, BinaryCrossEntropyWithLogits, Conv, ConvPadding, ConvTranspose,
+    CrossEntropy, CtcLoss, GridMode, GridPadding, GridSample, Interpolate, InterpolateMode, MaxPool, NllLoss, Patches,
+    PerDim,
 };
 use crate::random::Key;
-use crate::{PadMode, Result, Tensor};
+use crate::{PadMode, Reduction, Result, Tensor};
 
 /// Writes the parameters of a struct of options, and how it is made of them.
 macro_rules! options {
@@ -32,6 +34,8 @@ const ZERO: Literal = Literal::Int(0);
 const ONE: Literal = Literal::Int(1);
 const FALSE: Literal = Literal::Bool(false);
 const TRUE: Literal = Literal::Bool(true);
+/// The target that other frameworks leave out unless told otherwise.
+const IGNORED: Literal = Literal::Int(-100);
 
 options! {
     Conv, |_op| { stride: PerDim = ONE, padding: ConvPadding = ZERO, dilation: PerDim = ONE, groups: usize = ONE } =>
@@ -97,14 +101,47 @@ options! {
 
     Interpolate, |op| {
         size: Option<PerDim>, scale_factor: Option<SmallVec<[f64; 4]>>, mode: InterpolateMode,
-        align_corners: Option<bool>,
+        align_corners: Option<bool>, antialias: bool = FALSE,
     } => {
         let options = match (size, scale_factor) {
             (Some(size), None) => Interpolate::to_size(size),
             (None, Some(scale)) => Interpolate::by_scale(&scale),
             _ => bail!(Value, "{op}: expected one of `size` and `scale_factor`"),
         };
-        Ok(options.mode(mode).align_corners(align_corners.unwrap_or(false)))
+        Ok(options.mode(mode).align_corners(align_corners.unwrap_or(false)).antialias(antialias))
+    };
+
+    CtcLoss, |_op| { blank: usize = ZERO, reduction: Reduction, zero_infinity: bool = FALSE } =>
+        Ok(CtcLoss::new().blank(blank).zero_infinity(zero_infinity).reduction(reduction));
+
+    GridSample, |_op| { mode: GridMode, padding_mode: GridPadding, align_corners: Option<bool> } =>
+        Ok(GridSample::new().mode(mode).padding(padding_mode).align_corners(align_corners.unwrap_or(false)));
+
+    CrossEntropy, |_op| {
+        weight: Option<Tensor>, ignore_index: i64 = IGNORED, reduction: Reduction,
+        label_smoothing: f64 = Literal::Float(0.0),
+    } => {
+        let options =
+            CrossEntropy::new().ignore_index(ignore_index).label_smoothing(label_smoothing).reduction(reduction);
+        Ok(weight.map_or(options.clone(), |w| options.weight(&w)))
+    };
+
+    NllLoss, |_op| { weight: Option<Tensor>, ignore_index: i64 = IGNORED, reduction: Reduction } => {
+        let options = NllLoss::new().ignore_index(ignore_index).reduction(reduction);
+        Ok(weight.map_or(options.clone(), |w| options.weight(&w)))
+    };
+
+    BinaryCrossEntropy, |_op| { weight: Option<Tensor>, reduction: Reduction } => {
+        let options = BinaryCrossEntropy::new().reduction(reduction);
+        Ok(weight.map_or(options.clone(), |w| options.weight(&w)))
+    };
+
+    BinaryCrossEntropyWithLogits, |_op| {
+        weight: Option<Tensor>, reduction: Reduction, pos_weight: Option<Tensor>,
+    } => {
+        let options = BinaryCrossEntropyWithLogits::new().reduction(reduction);
+        let options = weight.map_or(options.clone(), |w| options.weight(&w));
+        Ok(pos_weight.map_or(options.clone(), |w| options.pos_weight(&w)))
     };
 }
 

@@ -18,13 +18,13 @@ ops! { OPS;
     /// The lower triangle `L` with a positive diagonal for which `L Lᵀ` is the symmetric positive definite matrix.
     ///
     /// Of a matrix that is not symmetric, the symmetric part `(x + xᵀ) / 2` counts, which makes this a smooth function of all
-    /// elements. The upper factor is the transpose.
+    /// elements. The upper factor is the transpose. For complex numbers read conjugate transposes, and Hermitian for symmetric.
     ///
     /// # Shapes
     /// `[.., n, n]`, as is the result.
     ///
     /// # Dtypes
-    /// `f32` and `f64`; integers and bools become `f32`.
+    /// `f32`, `f64` and complex numbers, of Hermitian matrices; integers and bools become `f32`.
     ///
     /// # Derivative
     /// `L⁻ᵀ sym(Φ(Lᵀ g)) L⁻¹`, where `Φ` keeps the lower triangle and half of the diagonal: a symmetric matrix.
@@ -51,7 +51,7 @@ ops! { OPS;
     /// Factors `[.., n, n]` and right-hand sides `[.., n, m]`, whose leading dimensions broadcast.
     ///
     /// # Dtypes
-    /// `f32` and `f64`; integers and bools become `f32`.
+    /// `f32`, `f64` and complex numbers; integers and bools become `f32`.
     ///
     /// # Derivative
     /// That of two triangular solutions; of the factor only the lower triangle counts.
@@ -161,10 +161,16 @@ impl MatrixOp for Pullback {
 }
 
 fn cholesky(x: &Tensor) -> Result<Tensor> {
+    if x.dtype().is_complex() {
+        return super::complex::cholesky(x);
+    }
     widened(x, |x| apply1(Cholesky, &[&square("cholesky", x)?]))
 }
 
 fn cholesky_solve(l: &Tensor, b: &Tensor) -> Result<Tensor> {
+    if l.dtype().is_complex() || b.dtype().is_complex() {
+        return super::complex::cholesky_solve(l, b);
+    }
     super::common(l, b, |l, b| {
         check_fit("cholesky_solve", l, b)?;
         let lower = Triangular::lower("cholesky_solve");

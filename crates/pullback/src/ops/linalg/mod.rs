@@ -4,6 +4,7 @@
 //! dimension. Their rules are written in these operations again, which makes every order of derivative exact.
 
 pub(super) mod cholesky;
+mod complex;
 pub(super) mod det;
 #[cfg(feature = "linalg")]
 pub(super) mod eig;

@@ -24,7 +24,7 @@ ops! { OPS;
     /// dimension, or the shape of `A` without the last one; then so is the solution.
     ///
     /// # Dtypes
-    /// `f32` and `f64`; integers and bools become `f32`.
+    /// `f32`, `f64` and complex numbers; integers and bools become `f32`. Complex systems are solved as real ones of twice the size.
     ///
     /// # Derivative
     /// `A⁻ᵀ g` for `B`, and `-A⁻ᵀ g Xᵀ` for `A`.
@@ -54,7 +54,7 @@ ops! { OPS;
     /// `[.., n, n]`, as is the result.
     ///
     /// # Dtypes
-    /// `f32` and `f64`; integers and bools become `f32`.
+    /// `f32`, `f64` and complex numbers; integers and bools become `f32`.
     ///
     /// # Derivative
     /// `-Yᵀ g Yᵀ` for the inverse `Y`.
@@ -148,6 +148,9 @@ impl MatrixOp for Regular {
 }
 
 fn solve(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    if a.dtype().is_complex() || b.dtype().is_complex() {
+        return super::complex::solve(a, b);
+    }
     super::common(a, b, |a, b| {
         let a = square("solve", a)?;
         let vector = b.rank() == 1 || (b.rank() + 1 == a.rank() && b.shape() == &a.shape()[..a.rank() - 1]);
@@ -215,6 +218,9 @@ impl MatrixOp for Inverse {
 }
 
 fn inv(x: &Tensor) -> Result<Tensor> {
+    if x.dtype().is_complex() {
+        return super::complex::inv(x);
+    }
     super::widened(x, |x| apply1(Inverse::of("inv"), &[&square("inv", x)?]))
 }
 

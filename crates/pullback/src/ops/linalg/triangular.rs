@@ -137,11 +137,16 @@ impl MatrixOp for Triangular {
 /// An error unless `a` holds square matrices and `b` as many rows.
 pub(super) fn check_fit(op: &str, a: &Tensor, b: &Tensor) -> Result<()> {
     let (a, b) = (super::square(op, a)?, matrices(op, b)?);
-    let ([n, _], [rows, _]) = (sizes(&a), sizes(&b));
+    check_rows(op, &a, &b)
+}
+
+/// An error unless `b` has as many rows as the square matrices `a`, and leading dimensions that broadcast.
+pub(super) fn check_rows(op: &str, a: &Tensor, b: &Tensor) -> Result<()> {
+    let ([n, _], [rows, _]) = (sizes(a), sizes(b));
     if n != rows {
         bail!(Shape, "{op}: expected as many rows as the matrices {} have, got {} ({n} vs {rows})", a.ty(), b.ty());
     }
-    check_leads(op, &a, &b, [2, 2])
+    check_leads(op, a, b, [2, 2])
 }
 
 fn solve_triangular(a: &Tensor, b: &Tensor, upper: bool, left: bool, unit: bool) -> Result<Tensor> {

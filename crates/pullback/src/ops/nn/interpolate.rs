@@ -56,18 +56,23 @@ pub struct Interpolate {
     target: Target,
     mode: InterpolateMode,
     align_corners: bool,
+    antialias: bool,
 }
 
 impl Interpolate {
     /// Images of the given size, to the nearest element.
     pub fn to_size(size: impl Into<PerDim>) -> Interpolate {
-        Interpolate { target: Target::Size(size.into()), mode: InterpolateMode::Nearest, align_corners: false }
+        Interpolate::to(Target::Size(size.into()))
     }
 
     /// Images larger by the given factors (one for each spatial dimension, or one for all), rounded down, to the nearest element. Places
     /// are computed with the factors, not with the sizes that were rounded.
     pub fn by_scale(scale: &[f64]) -> Interpolate {
-        Interpolate { target: Target::Scale(scale.to_vec()), mode: InterpolateMode::Nearest, align_corners: false }
+        Interpolate::to(Target::Scale(scale.to_vec()))
+    }
+
+    fn to(target: Target) -> Interpolate {
+        Interpolate { target, mode: InterpolateMode::Nearest, align_corners: false, antialias: false }
     }
 
     /// How elements are found.
@@ -82,6 +87,25 @@ impl Interpolate {
     #[must_use]
     pub fn align_corners(mut self, align_corners: bool) -> Interpolate {
         self.align_corners = align_corners;
+        self
+    }
+
+    /// Whether all elements that a smaller image leaves out have a part in it, for lines and curves: these become wider by the factor by which
+    /// the image becomes smaller, as in image libraries. Curves have the parameter -0.5 then, and where they reach beyond the ends, the
+    /// weights of the elements are scaled to a sum of 1.
+    ///
+    /// ```
+    /// use pullback::{Tensor, nn::{Interpolate, InterpolateMode}};
+    /// let x = Tensor::from([[[0.0, 0.0, 9.0, 0.0, 0.0, 0.0]]]);
+    /// let small = Interpolate::to_size(2).mode(InterpolateMode::Linear);
+    /// assert_eq!(x.interpolate(&small)?.to_vec::<f64>()?, [0.0, 0.0]);
+    /// let y = x.interpolate(&small.antialias(true))?.to_vec::<f64>()?;
+    /// assert!(y[0] > 2.0 && y[1] > 0.0);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    #[must_use]
+    pub fn antialias(mut self, antialias: bool) -> Interpolate {
+        self.antialias = antialias;
         self
     }
 
@@ -126,7 +150,7 @@ ops! { OPS;
     ///
     /// # Errors
     /// `Shape` for another number of dimensions or an image without elements; `Value` for a size of 0 or a scale that leaves none,
-    /// and for `align_corners` in modes without lines; `Arity` for a wrong number of sizes or scales.
+    /// and for `align_corners` and `antialias` in modes without lines; `Arity` for a wrong number of sizes or scales.
     ///
     /// # Example
     /// ```
@@ -153,6 +177,13 @@ fn taps(options: &Interpolate, k: usize, input: usize, (output, scale): (usize, 
         true => k as f64 * (last as f64 / (output - 1) as f64),
         false => (k as f64 + 0.5) * step - 0.5,
     };
+    if options.antialias {
+        let step = match options.align_corners {
+            true => last as f64 / (output.max(2) - 1) as f64,
+            false => step,
+        };
+        return wide_taps(options.mode, middle(k), step.max(1.0), input);
+    }
     match options.mode {
         InterpolateMode::Nearest => {
             let place = match scale {
@@ -187,6 +218,21 @@ fn taps(options: &Interpolate, k: usize, input: usize, (output, scale): (usize, 
     }
 }
 
+/// The elements around `place`, weighted by a line or curve that is `width` times as wide as usual.
+fn wide_taps(mode: InterpolateMode, place: f64, width: f64, input: usize) -> Vec<(usize, f64)> {
+    let reach = width * if mode == InterpolateMode::Linear { 1.0 } else { 2.0 };
+    let first = (place - reach).ceil().max(0.0) as usize;
+    let end = ((place + reach).floor() + 1.0).clamp(0.0, input as f64) as usize;
+    let weight = |k: usize| match ((k as f64 - place) / width).abs() {
+        t if mode == InterpolateMode::Linear => (1.0 - t).max(0.0),
+        t if t < 1.0 => (1.5 * t - 2.5) * t * t + 1.0,
+        t if t < 2.0 => ((-0.5 * t + 2.5) * t - 4.0) * t + 2.0,
+        _ => 0.0,
+    };
+    let sum: f64 = (first..end).map(weight).sum();
+    (first..end).map(|k| (k, weight(k) / sum)).filter(|&(_, w)| w != 0.0).collect()
+}
+
 fn interpolate(x: &Tensor, options: &Interpolate) -> Result<Tensor> {
     let (op, lines) = ("interpolate", matches!(options.mode, InterpolateMode::Linear | InterpolateMode::Cubic));
     if !(3..=5).contains(&x.rank()) {
@@ -198,6 +244,9 @@ fn interpolate(x: &Tensor, options: &Interpolate) -> Result<Tensor> {
     }
     if options.align_corners && !lines {
         bail!(Value, "{op}: expected `align_corners` with lines or curves only, got it with {:?}", options.mode);
+    }
+    if options.antialias && !lines {
+        bail!(Value, "{op}: expected `antialias` with lines or curves only, got it with {:?}", options.mode);
     }
     if x.shape()[2..].contains(&0) {
         bail!(Shape, "{op}: expected images with elements, got {}", x.ty());
@@ -229,6 +278,19 @@ fn naive_weight(options: &Interpolate, i: usize, k: usize, n: usize, (size, scal
         true => k as f64 * (n - 1) as f64 / (size.max(2) - 1) as f64,
         false => (k as f64 + 0.5) * step - 0.5,
     };
+    if options.antialias {
+        let step = match options.align_corners {
+            true => (n - 1) as f64 / (size.max(2) - 1) as f64,
+            false => step,
+        };
+        let weight = |i: usize| match (i as f64 - middle).abs() / step.max(1.0) {
+            t if options.mode == InterpolateMode::Linear => (1.0 - t).max(0.0),
+            t if t <= 1.0 => 1.5 * t.powi(3) - 2.5 * t * t + 1.0,
+            t if t < 2.0 => -0.5 * (t.powi(3) - 5.0 * t * t + 8.0 * t - 4.0),
+            _ => 0.0,
+        };
+        return weight(i) / (0..n).map(weight).sum::<f64>();
+    }
     match options.mode {
         InterpolateMode::Nearest => one(k as f64 * step + 1e-9),
         InterpolateMode::NearestExact => one((k as f64 + 0.5) * step + 1e-9),
@@ -284,6 +346,12 @@ fn samples() -> Vec<Sample> {
             all.push(case(&[1, 2, 4, 3], Interpolate::to_size([7, 1]).mode(mode).align_corners(true)));
         }
     }
+    for mode in [Linear, Cubic] {
+        let smooth = |options: Interpolate| options.mode(mode).antialias(true);
+        all.push(case(&[1, 1, 7, 3], smooth(Interpolate::to_size([3, 5]))));
+        all.push(case(&[1, 2, 9], smooth(Interpolate::by_scale(&[0.3]))));
+        all.push(case(&[1, 1, 8, 5], smooth(Interpolate::to_size([3, 1]).align_corners(true))));
+    }
     all.push(case(&[1, 1, 2, 3, 2], Interpolate::to_size([3, 2, 4]).mode(Linear)));
     all.push(case(&[0, 2, 4], Interpolate::to_size(2).mode(Linear)));
     all
@@ -337,6 +405,13 @@ fn errors() -> Vec<ErrorSample> {
             "expected `align_corners` with lines or curves only, got it with Nearest",
             &[1, 2, 3],
             Interpolate::to_size(2).align_corners(true),
+        ),
+        error(
+            "antialias",
+            ErrorKind::Value,
+            "expected `antialias` with lines or curves only, got it with Area",
+            &[1, 2, 3],
+            Interpolate::to_size(2).mode(InterpolateMode::Area).antialias(true),
         ),
     ]
 }

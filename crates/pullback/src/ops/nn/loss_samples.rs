@@ -1,5 +1,6 @@
 //! Samples of the losses and distances.
 
+use super::BinaryCrossEntropy;
 use crate::ops::loss::naive_reduction;
 use crate::ops::table::{ErrorSample, Naive, Sample, sample_tensor};
 use crate::{ErrorKind, Reduction, Result, Tensor};
@@ -85,11 +86,21 @@ fn distance_of(a: &[f64], b: &[f64], p: f64, eps: f64) -> f64 {
 }
 
 pub(super) fn bce() -> Vec<Sample> {
-    elements(
+    let mut all = elements(
         [(0.1, 0.9), (0.1, 0.9)],
         |x, r| x[0].binary_cross_entropy(&x[1], r),
         |[x, t]| -t * x.ln() - (1.0 - t) * (1.0 - x).ln(),
-    )
+    );
+    all.extend(elements(
+        [(0.1, 0.9), (0.1, 0.9), (0.5, 2.0)],
+        |x, r| x[0].binary_cross_entropy(&x[1], BinaryCrossEntropy::new().weight(&x[2]).reduction(r)),
+        |[x, t, w]| w * (-t * x.ln() - (1.0 - t) * (1.0 - x).ln()),
+    ));
+    let n = all.len() / 2;
+    for sample in &mut all[n..] {
+        sample.label += ", weights";
+    }
+    all
 }
 
 pub(super) fn poisson() -> Vec<Sample> {
@@ -374,6 +385,9 @@ pub(super) fn bce_errors() -> Vec<ErrorSample> {
             "binary_cross_entropy: expected probabilities from 0 to 1, got 1.5 at position [1]",
             |_, _| Tensor::from([0.5, 1.5]).binary_cross_entropy(&Tensor::from([0.0, 1.0]), SUM),
         ),
+        error("weights", ErrorKind::Shape, "expected weights that broadcast to f64[2,3], got f64[2]", |x, _| {
+            x.binary_cross_entropy(x, BinaryCrossEntropy::new().weight(&Tensor::from([1.0, 2.0])))
+        }),
     ]
 }
 

@@ -1,7 +1,7 @@
 //! Losses and distances that are made of other operations.
 
 use super::norms::check_eps;
-use super::{loss_samples as samples, resample};
+use super::{BinaryCrossEntropy, loss_samples as samples, resample};
 use crate::array::Array;
 use crate::dtype::dispatch;
 use crate::error::bail;
@@ -11,6 +11,7 @@ use crate::kernels::resample::Taps;
 use crate::ops::discrete::{Discrete, discrete};
 use crate::ops::family::broadcast_shape;
 use crate::ops::reduce::to_float;
+use crate::ops::regression::loss_weight;
 use crate::ops::table::ops;
 use crate::shape::resolve_dim;
 use crate::{DType, Reduction, Result, Tensor};
@@ -19,8 +20,10 @@ ops! { OPS;
     /// The cross entropy of probabilities and the probabilities `target`: `-t·log(x) - (1 - t)·log(1 - x)`, where logarithms are at least
     /// -100. For logits see [`binary_cross_entropy_with_logits`](Tensor::binary_cross_entropy_with_logits), which loses no digits.
     ///
+    /// The options are a [`Reduction`] or a [`BinaryCrossEntropy`](crate::nn::BinaryCrossEntropy), which has weights.
+    ///
     /// # Shapes
-    /// Both tensors have one shape; the result is `[]`, or has that shape for [`Reduction::None`].
+    /// Both tensors have one shape; the result is `[]`, or has that shape for [`Reduction::None`]. Weights broadcast to it.
     ///
     /// # Dtypes
     /// Floats, promoted; integers become `f32`.
@@ -30,7 +33,7 @@ ops! { OPS;
     /// target.
     ///
     /// # Errors
-    /// `Shape` if the shapes differ; `Value` for elements outside of [0, 1].
+    /// `Shape` if the shapes differ, or that of the weights does not broadcast to them; `Value` for elements outside of [0, 1].
     ///
     /// # Example
     /// ```
@@ -39,7 +42,7 @@ ops! { OPS;
     /// assert_eq!(x.binary_cross_entropy(&y, Reduction::None)?.to_vec::<f64>()?, [2f64.ln(), 100.0]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn binary_cross_entropy(&self, target: &Tensor, reduction: Reduction) -> Result<Tensor> = binary_cross_entropy { samples: samples::bce, errors: samples::bce_errors };
+    fn binary_cross_entropy(&self, target: &Tensor, options: impl Into<BinaryCrossEntropy>) -> Result<Tensor> = binary_cross_entropy { samples: samples::bce, errors: samples::bce_errors };
 
     /// The negative logarithm of the probability that the Poisson distribution with the mean `exp(x)` (if `log_input`), or `x`, gives to
     /// the counts `target`, less a term that does not depend on `x`: `exp(x) - t·x`, or `x - t·log(x + 1e-8)`.
@@ -427,9 +430,10 @@ impl Discrete for Probabilities {
     }
 }
 
-fn binary_cross_entropy(x: &Tensor, target: &Tensor, reduction: Reduction) -> Result<Tensor> {
-    let op = "binary_cross_entropy";
+fn binary_cross_entropy(x: &Tensor, target: &Tensor, options: impl Into<BinaryCrossEntropy>) -> Result<Tensor> {
+    let (op, BinaryCrossEntropy { weight, reduction }) = ("binary_cross_entropy", options.into());
     let (x, [t]) = same(op, x, [("target", target)])?;
+    let weight = loss_weight(op, "weights", &x, weight.as_ref())?;
     discrete(Probabilities { lanes: 0 }, &x)?;
     let log = |p: &Tensor| {
         // A logarithm that is cut off must not send its infinite slope back.
@@ -437,7 +441,8 @@ fn binary_cross_entropy(x: &Tensor, target: &Tensor, reduction: Reduction) -> Re
         tiny.where_(-100.0, &tiny.where_(1.0, p)?.log()?)
     };
     let (log_x, log_rest) = (log(&x)?, log(&x.neg()?.add(1.0)?)?);
-    reduction.of(&t.mul(&log_x)?.add(&t.neg()?.add(1.0)?.mul(&log_rest)?)?.neg()?)
+    let losses = t.mul(&log_x)?.add(&t.neg()?.add(1.0)?.mul(&log_rest)?)?.neg()?;
+    reduction.of(&weight.map_or(Ok(losses.clone()), |w| w.mul(&losses))?)
 }
 
 fn poisson_nll_loss(x: &Tensor, target: &Tensor, log_input: bool, reduction: Reduction) -> Result<Tensor> {

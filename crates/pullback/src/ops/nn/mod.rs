@@ -3,10 +3,17 @@
 
 pub(super) mod activations;
 pub(super) mod attention;
+pub(super) mod class_loss;
+mod class_loss_samples;
 pub(super) mod conv;
+pub(super) mod ctc;
+mod ctc_samples;
 pub(super) mod embedding;
 pub(super) mod fold;
+pub(super) mod grid_sample;
+mod grid_samples;
 pub(super) mod interpolate;
+mod loss_options;
 mod loss_samples;
 pub(super) mod losses;
 mod norm_samples;
@@ -18,7 +25,10 @@ mod samples;
 pub(super) mod shuffle;
 
 pub use attention::Attention;
+pub use ctc::CtcLoss;
 pub use fold::Patches;
+pub use grid_sample::{GridMode, GridPadding, GridSample};
 pub use interpolate::{Interpolate, InterpolateMode};
+pub use loss_options::{BinaryCrossEntropy, BinaryCrossEntropyWithLogits, CrossEntropy, NllLoss};
 pub use options::{Conv, ConvPadding, ConvTranspose, PerDim};
 pub use pool::{AvgPool, MaxPool};
