@@ -49,6 +49,10 @@ class dtype:
     def to_real(self) -> _dtype: ...
     def to_complex(self) -> _dtype: ...
 
+def get_default_dtype() -> _dtype: ...
+
+def set_default_dtype(d: _DTypeLike) -> None: ...
+
 bool: dtype
 
 uint8: dtype
@@ -94,6 +98,12 @@ class Tensor:
     @requires_grad.setter
     def requires_grad(self, value: _bool) -> None: ...
     def requires_grad_(self, /, requires_grad: _bool = True) -> Tensor: ...
+    @property
+    def data(self) -> Tensor: ...
+    @data.setter
+    def data(self, value: Tensor) -> None: ...
+    @property
+    def grad_fn(self) -> Any | None: ...
     @property
     def is_leaf(self) -> _bool: ...
     @property
@@ -146,6 +156,14 @@ class Tensor:
     @overload
     def size(self, dim: SupportsIndex) -> _int: ...
     def dim(self) -> _int: ...
+    @overload
+    def stride(self, dim: None = None) -> tuple[_int, ...]: ...
+    @overload
+    def stride(self, dim: SupportsIndex) -> _int: ...
+    def is_contiguous(self) -> _bool: ...
+    def view_as(self, other: Tensor) -> Tensor: ...
+    def reshape_as(self, other: Tensor) -> Tensor: ...
+    def expand_as(self, other: Tensor) -> Tensor: ...
     def numel(self) -> _int: ...
     def nelement(self) -> _int: ...
     def element_size(self) -> _int: ...
@@ -240,12 +258,21 @@ class Tensor:
     def __mod__(self, other: Tensor | _Number, /) -> Tensor: ...
     def __rmod__(self, other: Tensor | _Number, /) -> Tensor: ...
     def __divmod__(self, other: Tensor | _Number, /) -> tuple[Tensor, Tensor]: ...
-    def __and__(self, other: Tensor | _bool, /) -> Tensor: ...
-    def __rand__(self, other: Tensor | _bool, /) -> Tensor: ...
-    def __or__(self, other: Tensor | _bool, /) -> Tensor: ...
-    def __ror__(self, other: Tensor | _bool, /) -> Tensor: ...
-    def __xor__(self, other: Tensor | _bool, /) -> Tensor: ...
-    def __rxor__(self, other: Tensor | _bool, /) -> Tensor: ...
+    def __and__(self, other: Tensor | _int, /) -> Tensor: ...
+    def __rand__(self, other: Tensor | _int, /) -> Tensor: ...
+    def __or__(self, other: Tensor | _int, /) -> Tensor: ...
+    def __ror__(self, other: Tensor | _int, /) -> Tensor: ...
+    def __xor__(self, other: Tensor | _int, /) -> Tensor: ...
+    def __rxor__(self, other: Tensor | _int, /) -> Tensor: ...
+    def __lshift__(self, other: Tensor | _int, /) -> Tensor: ...
+    def __rlshift__(self, other: Tensor | _int, /) -> Tensor: ...
+    def __rshift__(self, other: Tensor | _int, /) -> Tensor: ...
+    def __rrshift__(self, other: Tensor | _int, /) -> Tensor: ...
+    def __iand__(self, other: Tensor | _int, /) -> Tensor: ...
+    def __ior__(self, other: Tensor | _int, /) -> Tensor: ...
+    def __ixor__(self, other: Tensor | _int, /) -> Tensor: ...
+    def __ilshift__(self, other: Tensor | _int, /) -> Tensor: ...
+    def __irshift__(self, other: Tensor | _int, /) -> Tensor: ...
     def tolist(self) -> Any: ...
     def item(self) -> Any: ...
     def __len__(self) -> _int: ...
@@ -272,6 +299,9 @@ class Tensor:
     def __isub__(self, other: Tensor | _Number, /) -> Tensor: ...
     def __imul__(self, other: Tensor | _Number, /) -> Tensor: ...
     def __itruediv__(self, other: Tensor | _Number, /) -> Tensor: ...
+    def __ifloordiv__(self, other: Tensor | _Number, /) -> Tensor: ...
+    def __imod__(self, other: Tensor | _Number, /) -> Tensor: ...
+    def __ipow__(self, other: Tensor | _Number, /) -> Tensor: ...  # type: ignore[misc]
     def __neg__(self) -> Tensor: ...
     def __pos__(self) -> Tensor: ...
     def __abs__(self) -> Tensor: ...
@@ -289,10 +319,16 @@ class Tensor:
         """Return divmod(value, self)."""
     def abs(self, /) -> Tensor:
         """The magnitude, elementwise."""
+    def abs_(self, /) -> Tensor:
+        """Gives this object the result of `abs` with the same arguments, converted to its dtype, and returns the object."""
     def acos(self, /) -> Tensor:
         """The angle in radians, from `0` to `π`, whose cosine each element is; NaN outside `-1..=1`."""
+    def acos_(self, /) -> Tensor:
+        """Gives this object the result of `acos` with the same arguments, converted to its dtype, and returns the object."""
     def acosh(self, /) -> Tensor:
         """The number, not negative, whose hyperbolic cosine each element is; NaN below 1."""
+    def acosh_(self, /) -> Tensor:
+        """Gives this object the result of `acosh` with the same arguments, converted to its dtype, and returns the object."""
     def adaptive_avg_pool1d(self, /, output_size: SupportsIndex | Iterable[SupportsIndex]) -> Tensor:
         """The means of windows that cut sequences into the given number of parts. Window `k` of `n` over `output_size` elements
         goes from `k·size/n`, rounded down, to `(k + 1)·size/n`, rounded up.
@@ -339,14 +375,24 @@ class Tensor:
         """The positions of the elements in order along `dim`, as `int64`: the second result of `sort`."""
     def asin(self, /) -> Tensor:
         """The angle in radians, from `-π/2` to `π/2`, whose sine each element is; NaN outside `-1..=1`."""
+    def asin_(self, /) -> Tensor:
+        """Gives this object the result of `asin` with the same arguments, converted to its dtype, and returns the object."""
     def asinh(self, /) -> Tensor:
         """The number whose hyperbolic sine each element is."""
+    def asinh_(self, /) -> Tensor:
+        """Gives this object the result of `asinh` with the same arguments, converted to its dtype, and returns the object."""
     def atan(self, /) -> Tensor:
         """The angle in radians, from `-π/2` to `π/2`, whose tangent each element is."""
     def atan2(self, /, other: Tensor | _Number) -> Tensor:
         """The angle in radians, from `-π` to `π`, of the point whose ordinate is this tensor and whose abscissa is `other`."""
+    def atan2_(self, /, other: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `atan2` with the same arguments, converted to its dtype, and returns the object."""
+    def atan_(self, /) -> Tensor:
+        """Gives this object the result of `atan` with the same arguments, converted to its dtype, and returns the object."""
     def atanh(self, /) -> Tensor:
         """The number whose hyperbolic tangent each element is; NaN outside `-1..=1`."""
+    def atanh_(self, /) -> Tensor:
+        """Gives this object the result of `atanh` with the same arguments, converted to its dtype, and returns the object."""
     def avg_pool1d(
         self,
         /,
@@ -420,6 +466,32 @@ class Tensor:
         """
     def bincount(self, /, length: SupportsIndex, weights: Tensor | None = None) -> Tensor:
         """How often each of the numbers from 0 to `length - 1` occurs among the elements, or the sum of their weights."""
+    def bitwise_and(self, /, other: Tensor | _Number) -> Tensor:
+        """The bits that are set in both operands; of bools, whether both are true."""
+    def bitwise_and_(self, /, other: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `bitwise_and` with the same arguments, converted to its dtype, and returns the object."""
+    def bitwise_left_shift(self, /, other: Tensor | _Number) -> Tensor:
+        """The integers with their bits moved up by as many places as the right operand says, which multiplies by powers of 2 and wraps."""
+    def bitwise_left_shift_(self, /, other: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `bitwise_left_shift` with the same arguments, converted to its dtype, and returns the object."""
+    def bitwise_not(self, /) -> Tensor:
+        """The integers with all bits inverted: `-x - 1` of those with a sign. Of bools, whether they are false."""
+    def bitwise_not_(self, /) -> Tensor:
+        """Gives this object the result of `bitwise_not` with the same arguments, converted to its dtype, and returns the object."""
+    def bitwise_or(self, /, other: Tensor | _Number) -> Tensor:
+        """The bits that are set in at least one operand; of bools, whether one is true."""
+    def bitwise_or_(self, /, other: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `bitwise_or` with the same arguments, converted to its dtype, and returns the object."""
+    def bitwise_right_shift(self, /, other: Tensor | _Number) -> Tensor:
+        """The integers with their bits moved down by as many places as the right operand says, which divides by powers of 2 and
+        rounds down.
+        """
+    def bitwise_right_shift_(self, /, other: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `bitwise_right_shift` with the same arguments, converted to its dtype, and returns the object."""
+    def bitwise_xor(self, /, other: Tensor | _Number) -> Tensor:
+        """The bits that are set in exactly one operand; of bools, whether they differ."""
+    def bitwise_xor_(self, /, other: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `bitwise_xor` with the same arguments, converted to its dtype, and returns the object."""
     @overload
     def broadcast_to(self, /, *shape: SupportsIndex) -> Tensor:
         """The tensor repeated along dimensions of size 1, and along new leading ones, without copying."""
@@ -431,12 +503,18 @@ class Tensor:
         """
     def cbrt(self, /) -> Tensor:
         """The cube root, elementwise, also of negative numbers."""
+    def cbrt_(self, /) -> Tensor:
+        """Gives this object the result of `cbrt` with the same arguments, converted to its dtype, and returns the object."""
     def cdist(self, /, x2: Tensor, p: SupportsFloat = 2.0) -> Tensor:
         """The distances of all pairs of rows of two tensors: the `p`-norms of their differences."""
     def ceil(self, /) -> Tensor:
         """The smallest whole number not below each element."""
+    def ceil_(self, /) -> Tensor:
+        """Gives this object the result of `ceil` with the same arguments, converted to its dtype, and returns the object."""
     def celu(self, /, alpha: SupportsFloat = 1.0) -> Tensor:
         """`x` where it is positive, else `alpha·(exp(x/alpha) - 1)`."""
+    def celu_(self, /, alpha: SupportsFloat = 1.0) -> Tensor:
+        """Gives this object the result of `celu` with the same arguments, converted to its dtype, and returns the object."""
     def channel_shuffle(self, /, groups: SupportsIndex) -> Tensor:
         """The channels in another order: those of `groups` equal groups in turn, the first of each, then the second of each."""
     def cholesky(self, /) -> Tensor:
@@ -449,6 +527,8 @@ class Tensor:
         """
     def clamp(self, /, min: SupportsFloat | None = None, max: SupportsFloat | None = None) -> Tensor:
         """The elements, with those below `min` and above `max` replaced by that bound; NaN stays NaN."""
+    def clamp_(self, /, min: SupportsFloat | None = None, max: SupportsFloat | None = None) -> Tensor:
+        """Gives this object the result of `clamp` with the same arguments, converted to its dtype, and returns the object."""
     def col2im(
         self,
         /,
@@ -542,8 +622,12 @@ class Tensor:
         """The transpose of the convolution of volumes: `conv_transpose1d` over three dimensions."""
     def cos(self, /) -> Tensor:
         """The cosine, elementwise, of an angle in radians."""
+    def cos_(self, /) -> Tensor:
+        """Gives this object the result of `cos` with the same arguments, converted to its dtype, and returns the object."""
     def cosh(self, /) -> Tensor:
         """The hyperbolic cosine, elementwise."""
+    def cosh_(self, /) -> Tensor:
+        """Gives this object the result of `cosh` with the same arguments, converted to its dtype, and returns the object."""
     def cosine_embedding_loss(
         self,
         /,
@@ -572,8 +656,12 @@ class Tensor:
         """The smallest element up to each one along `dim`, and its position, as `int64`; NaN from the first NaN on."""
     def cumprod(self, /, dim: SupportsIndex) -> Tensor:
         """The running product along `dim`: element `k` is the product of the elements up to and including `k`."""
+    def cumprod_(self, /, dim: SupportsIndex) -> Tensor:
+        """Gives this object the result of `cumprod` with the same arguments, converted to its dtype, and returns the object."""
     def cumsum(self, /, dim: SupportsIndex) -> Tensor:
         """The running sum along `dim`: element `k` is the sum of the elements up to and including `k`."""
+    def cumsum_(self, /, dim: SupportsIndex) -> Tensor:
+        """Gives this object the result of `cumsum` with the same arguments, converted to its dtype, and returns the object."""
     def det(self, /) -> Tensor:
         """The determinants of matrices."""
     def detach(self, /) -> Tensor:
@@ -599,6 +687,8 @@ class Tensor:
         """The differences of neighbours along `dim`, taken `n` times: element `k` of the first is `x[k + 1] - x[k]`."""
     def digamma(self, /) -> Tensor:
         """The derivative of `lgamma`, elementwise: minus infinity at 0, NaN at the negative whole numbers."""
+    def digamma_(self, /) -> Tensor:
+        """Gives this object the result of `digamma` with the same arguments, converted to its dtype, and returns the object."""
     def div(self, /, other: Tensor | _Number) -> Tensor:
         """Divides by `other`, elementwise; integers are divided as floats."""
     def dot(self, /, other: Tensor) -> Tensor:
@@ -619,20 +709,34 @@ class Tensor:
         """The eigenvalues of symmetric matrices in rising order."""
     def elu(self, /, alpha: SupportsFloat = 1.0) -> Tensor:
         """`x` where it is positive, else `alpha·(exp(x) - 1)`, exact also near 0."""
+    def elu_(self, /, alpha: SupportsFloat = 1.0) -> Tensor:
+        """Gives this object the result of `elu` with the same arguments, converted to its dtype, and returns the object."""
     def embedding(self, /, weight: Tensor, padding_idx: SupportsIndex | None = None) -> Tensor:
         """The rows of the table `weight` that the elements name."""
     def eq(self, /, other: Tensor | _Number) -> Tensor:
         """True where the elements are equal."""
+    def eq_(self, /, other: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `eq` with the same arguments, converted to its dtype, and returns the object."""
     def erf(self, /) -> Tensor:
         """The error function, elementwise: `2/sqrt(π)` times the integral of `exp(-t²)` from 0 to `x`."""
+    def erf_(self, /) -> Tensor:
+        """Gives this object the result of `erf` with the same arguments, converted to its dtype, and returns the object."""
     def erfc(self, /) -> Tensor:
         """`1 - erf(x)`, elementwise, exact also where `erf` is close to 1."""
+    def erfc_(self, /) -> Tensor:
+        """Gives this object the result of `erfc` with the same arguments, converted to its dtype, and returns the object."""
     def erfinv(self, /) -> Tensor:
         """The inverse of `erf`, elementwise; infinite at -1 and 1, NaN beyond."""
+    def erfinv_(self, /) -> Tensor:
+        """Gives this object the result of `erfinv` with the same arguments, converted to its dtype, and returns the object."""
     def exp(self, /) -> Tensor:
         """The exponential function, elementwise."""
     def exp2(self, /) -> Tensor:
         """Two to the power of each element."""
+    def exp2_(self, /) -> Tensor:
+        """Gives this object the result of `exp2` with the same arguments, converted to its dtype, and returns the object."""
+    def exp_(self, /) -> Tensor:
+        """Gives this object the result of `exp` with the same arguments, converted to its dtype, and returns the object."""
     @overload
     def expand(self, /, *sizes: SupportsIndex) -> Tensor:
         """`broadcast_to` to `sizes`, in which -1 stands for the size that the dimension has."""
@@ -640,6 +744,8 @@ class Tensor:
     def expand(self, /, sizes: SupportsIndex | Iterable[SupportsIndex]) -> Tensor: ...
     def expm1(self, /) -> Tensor:
         """`exp(x) - 1`, elementwise, exact also for small `x`."""
+    def expm1_(self, /) -> Tensor:
+        """Gives this object the result of `expm1` with the same arguments, converted to its dtype, and returns the object."""
     def flatten(self, /, start_dim: SupportsIndex = 0, end_dim: SupportsIndex = -1) -> Tensor:
         """The dimensions from `start_dim` to `end_dim`, both included, merged into one."""
     @overload
@@ -649,12 +755,18 @@ class Tensor:
     def flip(self, /, dims: SupportsIndex | Iterable[SupportsIndex]) -> Tensor: ...
     def floor(self, /) -> Tensor:
         """The largest whole number not above each element."""
+    def floor_(self, /) -> Tensor:
+        """Gives this object the result of `floor` with the same arguments, converted to its dtype, and returns the object."""
     def floor_divide(self, /, divisor: Tensor | _Number) -> Tensor:
         """The quotient of each element and `divisor`, rounded down. Python's `//`."""
+    def floor_divide_(self, /, divisor: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `floor_divide` with the same arguments, converted to its dtype, and returns the object."""
     def fmod(self, /, other: Tensor | _Number) -> Tensor:
         """What is left of each element after a division by `other` whose quotient is rounded towards zero: it has the
         sign of the element. Rust's `%`.
         """
+    def fmod_(self, /, other: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `fmod` with the same arguments, converted to its dtype, and returns the object."""
     def gather(self, /, dim: SupportsIndex, index: Tensor) -> Tensor:
         """The elements along `dim` at the places that `index` gives, one by one:
         `out[.., i, ..] = x[.., index[.., i, ..], ..]`.
@@ -672,14 +784,20 @@ class Tensor:
         """
     def ge(self, /, other: Tensor | _Number) -> Tensor:
         """True where the left element is larger or equal."""
+    def ge_(self, /, other: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `ge` with the same arguments, converted to its dtype, and returns the object."""
     def gelu(self, /) -> Tensor:
         """`x·Φ(x)`, elementwise, where `Φ` is the distribution function of the standard normal distribution; 0 at minus
         infinity.
         """
+    def gelu_(self, /) -> Tensor:
+        """Gives this object the result of `gelu` with the same arguments, converted to its dtype, and returns the object."""
     def gelu_tanh(self, /) -> Tensor:
         """`x/2·(1 + tanh(sqrt(2/π)·(x + 0.044715·x³)))`, elementwise: the approximation of `gelu` that
         PyTorch has as `approximate=\\"tanh\\"`.
         """
+    def gelu_tanh_(self, /) -> Tensor:
+        """Gives this object the result of `gelu_tanh` with the same arguments, converted to its dtype, and returns the object."""
     def glu(self, /, dim: SupportsIndex = -1) -> Tensor:
         """The first half along `dim` times the sigmoid of the second."""
     def group_norm(
@@ -695,14 +813,22 @@ class Tensor:
         """
     def gt(self, /, other: Tensor | _Number) -> Tensor:
         """True where the left element is larger."""
+    def gt_(self, /, other: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `gt` with the same arguments, converted to its dtype, and returns the object."""
     def hardshrink(self, /, lambd: SupportsFloat = 0.5) -> Tensor:
         """`x` where it is larger than `lambd` in size, else 0."""
     def hardsigmoid(self, /) -> Tensor:
         """`clamp(x/6 + 1/2, 0, 1)`, elementwise."""
+    def hardsigmoid_(self, /) -> Tensor:
+        """Gives this object the result of `hardsigmoid` with the same arguments, converted to its dtype, and returns the object."""
     def hardswish(self, /) -> Tensor:
         """`x·clamp(x + 3, 0, 6)/6`, elementwise."""
+    def hardswish_(self, /) -> Tensor:
+        """Gives this object the result of `hardswish` with the same arguments, converted to its dtype, and returns the object."""
     def hardtanh(self, /, min_val: SupportsFloat = -1.0, max_val: SupportsFloat = 1.0) -> Tensor:
         """`x`, at least `min_val` and at most `max_val`."""
+    def hardtanh_(self, /, min_val: SupportsFloat = -1.0, max_val: SupportsFloat = 1.0) -> Tensor:
+        """Gives this object the result of `hardtanh` with the same arguments, converted to its dtype, and returns the object."""
     def hinge_embedding_loss(
         self,
         /,
@@ -727,8 +853,12 @@ class Tensor:
         """
     def hypot(self, /, other: Tensor | _Number) -> Tensor:
         """`sqrt(x² + y²)`, elementwise, without overflow."""
+    def hypot_(self, /, other: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `hypot` with the same arguments, converted to its dtype, and returns the object."""
     def i0(self, /) -> Tensor:
         """The modified Bessel function of the first kind of order 0, elementwise."""
+    def i0_(self, /) -> Tensor:
+        """Gives this object the result of `i0` with the same arguments, converted to its dtype, and returns the object."""
     def i0e(self, /) -> Tensor:
         """`exp(-|x|)·i0(x)`, elementwise, which does not overflow."""
     def i1(self, /) -> Tensor:
@@ -750,16 +880,24 @@ class Tensor:
         """The tensor with slices of `source` added along `dim` at the places that `index` gives; those that meet add up, in
         the order of the index.
         """
+    def index_add_(self, /, dim: SupportsIndex, index: Tensor, source: Tensor) -> Tensor:
+        """Gives this object the result of `index_add` with the same arguments, converted to its dtype, and returns the object."""
     def index_copy(self, /, dim: SupportsIndex, index: Tensor, source: Tensor) -> Tensor:
         """The tensor with slices of `source` written along `dim` at the places that `index` gives; of several writes to one
         place the last one stays.
         """
+    def index_copy_(self, /, dim: SupportsIndex, index: Tensor, source: Tensor) -> Tensor:
+        """Gives this object the result of `index_copy` with the same arguments, converted to its dtype, and returns the object."""
     def index_fill(self, /, dim: SupportsIndex, index: Tensor, value: Tensor | _Number) -> Tensor:
         """The tensor with the slices along `dim` at the places that `index` gives filled with one value."""
+    def index_fill_(self, /, dim: SupportsIndex, index: Tensor, value: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `index_fill` with the same arguments, converted to its dtype, and returns the object."""
     def index_put(self, /, indices: Iterable[Tensor], values: Tensor | _Number, accumulate: _bool = False) -> Tensor:
         """The tensor with `values` in the part that an index selects, or added to it if `accumulate`: then several values
         for one position add up, in row-major order.
         """
+    def index_put_(self, /, indices: Iterable[Tensor], values: Tensor | _Number, accumulate: _bool = False) -> Tensor:
+        """Gives this object the result of `index_put` with the same arguments, converted to its dtype, and returns the object."""
     def index_reduce(
         self,
         /,
@@ -772,6 +910,16 @@ class Tensor:
         """The tensor with slices of `source` joined to those along `dim` at the places that `index` gives; the slices that were
         there take part if `include_self`.
         """
+    def index_reduce_(
+        self,
+        /,
+        dim: SupportsIndex,
+        index: Tensor,
+        source: Tensor,
+        reduce: Literal['sum', 'prod', 'mean', 'amax', 'amin'],
+        include_self: _bool = True,
+    ) -> Tensor:
+        """Gives this object the result of `index_reduce` with the same arguments, converted to its dtype, and returns the object."""
     def index_select(self, /, dim: SupportsIndex, index: Tensor) -> Tensor:
         """The slices along `dim` at the places that `index` gives."""
     def instance_norm(
@@ -797,10 +945,16 @@ class Tensor:
         """The inverses of matrices. To solve a system, `solve` is faster and more accurate."""
     def isfinite(self, /) -> Tensor:
         """True where an element is neither infinite nor NaN."""
+    def isfinite_(self, /) -> Tensor:
+        """Gives this object the result of `isfinite` with the same arguments, converted to its dtype, and returns the object."""
     def isinf(self, /) -> Tensor:
         """True where an element is infinite."""
+    def isinf_(self, /) -> Tensor:
+        """Gives this object the result of `isinf` with the same arguments, converted to its dtype, and returns the object."""
     def isnan(self, /) -> Tensor:
         """True where an element is NaN."""
+    def isnan_(self, /) -> Tensor:
+        """Gives this object the result of `isnan` with the same arguments, converted to its dtype, and returns the object."""
     def kl_div(
         self,
         /,
@@ -828,16 +982,24 @@ class Tensor:
         """
     def le(self, /, other: Tensor | _Number) -> Tensor:
         """True where the left element is smaller or equal."""
+    def le_(self, /, other: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `le` with the same arguments, converted to its dtype, and returns the object."""
     def leaky_relu(self, /, negative_slope: SupportsFloat = 0.01) -> Tensor:
         """`x` where it is positive, else `negative_slope·x`."""
+    def leaky_relu_(self, /, negative_slope: SupportsFloat = 0.01) -> Tensor:
+        """Gives this object the result of `leaky_relu` with the same arguments, converted to its dtype, and returns the object."""
     def lerp(self, /, end: Tensor, weight: Tensor | _Number) -> Tensor:
         """The point between this tensor, for weight 0, and `end`, for weight 1: `x + weight·(end - x)`, which is exact at both
         ends. Other weights go beyond.
         """
+    def lerp_(self, /, end: Tensor, weight: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `lerp` with the same arguments, converted to its dtype, and returns the object."""
     def lgamma(self, /) -> Tensor:
         """The natural logarithm of the absolute value of the gamma function, elementwise; infinite at 0 and the negative
         whole numbers.
         """
+    def lgamma_(self, /) -> Tensor:
+        """Gives this object the result of `lgamma` with the same arguments, converted to its dtype, and returns the object."""
     def linear(self, /, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         """The linear layer `self @ weightᵀ + bias`."""
     def local_response_norm(
@@ -853,10 +1015,18 @@ class Tensor:
         """The natural logarithm, elementwise; NaN below 0."""
     def log10(self, /) -> Tensor:
         """The logarithm to base 10, elementwise; NaN below 0."""
+    def log10_(self, /) -> Tensor:
+        """Gives this object the result of `log10` with the same arguments, converted to its dtype, and returns the object."""
     def log1p(self, /) -> Tensor:
         """`log(1 + x)`, elementwise, exact also for small `x`."""
+    def log1p_(self, /) -> Tensor:
+        """Gives this object the result of `log1p` with the same arguments, converted to its dtype, and returns the object."""
     def log2(self, /) -> Tensor:
         """The logarithm to base 2, elementwise; NaN below 0."""
+    def log2_(self, /) -> Tensor:
+        """Gives this object the result of `log2` with the same arguments, converted to its dtype, and returns the object."""
+    def log_(self, /) -> Tensor:
+        """Gives this object the result of `log` with the same arguments, converted to its dtype, and returns the object."""
     def log_sigmoid(self, /) -> Tensor:
         """The logarithm of `sigmoid`, elementwise, without underflow."""
     def log_softmax(self, /, dim: SupportsIndex) -> Tensor:
@@ -869,12 +1039,20 @@ class Tensor:
         """The logarithms of the determinants of matrices: NaN where they are negative, -∞ where they are 0."""
     def logical_and(self, /, other: Tensor | _Number) -> Tensor:
         """True where both elements are true."""
+    def logical_and_(self, /, other: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `logical_and` with the same arguments, converted to its dtype, and returns the object."""
     def logical_not(self, /) -> Tensor:
         """True where an element is false or zero."""
+    def logical_not_(self, /) -> Tensor:
+        """Gives this object the result of `logical_not` with the same arguments, converted to its dtype, and returns the object."""
     def logical_or(self, /, other: Tensor | _Number) -> Tensor:
         """True where at least one element is true."""
+    def logical_or_(self, /, other: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `logical_or` with the same arguments, converted to its dtype, and returns the object."""
     def logical_xor(self, /, other: Tensor | _Number) -> Tensor:
         """True where exactly one element is true."""
+    def logical_xor_(self, /, other: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `logical_xor` with the same arguments, converted to its dtype, and returns the object."""
     def logsumexp(self, /, dim: SupportsIndex | Iterable[SupportsIndex], keepdim: _bool = False) -> Tensor:
         """`log(Σ exp(x))` over `dim`, all of them if the list is empty."""
     def lstsq(self, /, B: Tensor) -> Tensor:
@@ -883,6 +1061,8 @@ class Tensor:
         """
     def lt(self, /, other: Tensor | _Number) -> Tensor:
         """True where the left element is smaller."""
+    def lt_(self, /, other: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `lt` with the same arguments, converted to its dtype, and returns the object."""
     def lu(self, /) -> return_types.lu:
         """The factors of `A = P L U` by elimination with partial pivoting: a permutation, a lower triangle with ones on the
         diagonal, and an upper triangle.
@@ -902,8 +1082,12 @@ class Tensor:
         """`max(0, -t·(x - other) + margin)`: how far `x` is from being larger (for a target of 1) or smaller (for -1) than `input2` by the margin."""
     def masked_fill(self, /, mask: Tensor, value: Tensor | _Number) -> Tensor:
         """The elements, with those where `mask` holds replaced by `value`."""
+    def masked_fill_(self, /, mask: Tensor, value: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `masked_fill` with the same arguments, converted to its dtype, and returns the object."""
     def masked_scatter(self, /, mask: Tensor, source: Tensor) -> Tensor:
         """The tensor with the elements at which a mask is true replaced by those of `source`, in turn."""
+    def masked_scatter_(self, /, mask: Tensor, source: Tensor) -> Tensor:
+        """Gives this object the result of `masked_scatter` with the same arguments, converted to its dtype, and returns the object."""
     def masked_select(self, /, mask: Tensor) -> Tensor:
         """The elements at which a mask is true, in row-major order, as a vector."""
     def matmul(self, /, other: Tensor) -> Tensor:
@@ -1002,6 +1186,8 @@ class Tensor:
         """The smaller of two elements; NaN if either is NaN."""
     def mish(self, /) -> Tensor:
         """`x·tanh(softplus(x))`, elementwise; 0 at minus infinity."""
+    def mish_(self, /) -> Tensor:
+        """Gives this object the result of `mish` with the same arguments, converted to its dtype, and returns the object."""
     def movedim(
         self,
         /,
@@ -1031,6 +1217,14 @@ class Tensor:
         """The elements, with NaN replaced by `nan`, infinity by `posinf` and minus infinity by `neginf`; `None` stands for the
         largest and the smallest finite number of the dtype.
         """
+    def nan_to_num_(
+        self,
+        /,
+        nan: SupportsFloat = 0.0,
+        posinf: SupportsFloat | None = None,
+        neginf: SupportsFloat | None = None,
+    ) -> Tensor:
+        """Gives this object the result of `nan_to_num` with the same arguments, converted to its dtype, and returns the object."""
     def nanmean(self, /, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: _bool = False) -> Tensor:
         """The mean over `dim` of the elements that are not NaN, over all dimensions if the list is empty."""
     @overload
@@ -1052,8 +1246,12 @@ class Tensor:
         """`length` elements along `dim` from `start` on, as a view."""
     def ne(self, /, other: Tensor | _Number) -> Tensor:
         """True where the elements differ."""
+    def ne_(self, /, other: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `ne` with the same arguments, converted to its dtype, and returns the object."""
     def neg(self, /) -> Tensor:
         """The negative, elementwise."""
+    def neg_(self, /) -> Tensor:
+        """Gives this object the result of `neg` with the same arguments, converted to its dtype, and returns the object."""
     def nll_loss(self, /, target: Tensor, reduction: Literal['none', 'mean', 'sum'] = 'mean') -> Tensor:
         """`nll_loss` with another reduction than the mean."""
     def nonzero(self, /) -> Tensor:
@@ -1116,8 +1314,12 @@ class Tensor:
         """The derivative of order `n` of `digamma`, elementwise, which is that itself for 0. At 0 and the
         negative whole numbers it is infinite for odd `n` and NaN for even ones from 2 on.
         """
+    def polygamma_(self, /, n: SupportsIndex) -> Tensor:
+        """Gives this object the result of `polygamma` with the same arguments, converted to its dtype, and returns the object."""
     def pow(self, /, exponent: Tensor | _Number) -> Tensor:
         """The elements to the power of those of `exponent`, which may also be a number."""
+    def pow_(self, /, exponent: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `pow` with the same arguments, converted to its dtype, and returns the object."""
     def prelu(self, /, weight: Tensor) -> Tensor:
         """`x` where it is positive, else `weight·x`, with one weight or one for each channel."""
     def prod(self, /, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: _bool = False) -> Tensor:
@@ -1126,6 +1328,8 @@ class Tensor:
         """The tensor with the elements of `source` written at the places with the numbers that `index` gives, counted through
         in row-major order, or added there if `accumulate`.
         """
+    def put_(self, /, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
+        """Gives this object the result of `put` with the same arguments, converted to its dtype, and returns the object."""
     def qr(self, /, complete: _bool = False) -> return_types.qr:
         """The factors of `A = Q R`: orthonormal columns and an upper triangle."""
     def quantile(
@@ -1139,12 +1343,18 @@ class Tensor:
         """The quantiles `q` of the elements along `dim`, or for `None` of all elements; NaN where there is one."""
     def reciprocal(self, /) -> Tensor:
         """One over each element."""
+    def reciprocal_(self, /) -> Tensor:
+        """Gives this object the result of `reciprocal` with the same arguments, converted to its dtype, and returns the object."""
     def relu(self, /) -> Tensor:
         """`x` where it is positive, else 0; NaN for NaN."""
+    def relu_(self, /) -> Tensor:
+        """Gives this object the result of `relu` with the same arguments, converted to its dtype, and returns the object."""
     def remainder(self, /, other: Tensor | _Number) -> Tensor:
         """What is left of each element after a division by `other` whose quotient is rounded down: it has the sign of
         the divisor. Python's `%`.
         """
+    def remainder_(self, /, other: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `remainder` with the same arguments, converted to its dtype, and returns the object."""
     @overload
     def repeat(self, /, *repeats: SupportsIndex) -> Tensor:
         """Copies of the whole tensor side by side, `repeats[k]` of them along dimension `k`."""
@@ -1178,8 +1388,12 @@ class Tensor:
         """
     def round(self, /) -> Tensor:
         """The nearest whole number; halves go to the even neighbour."""
+    def round_(self, /) -> Tensor:
+        """Gives this object the result of `round` with the same arguments, converted to its dtype, and returns the object."""
     def rsqrt(self, /) -> Tensor:
         """One over the square root, elementwise; NaN below 0."""
+    def rsqrt_(self, /) -> Tensor:
+        """Gives this object the result of `rsqrt` with the same arguments, converted to its dtype, and returns the object."""
     def scaled_dot_product_attention(
         self,
         /,
@@ -1198,10 +1412,14 @@ class Tensor:
         `out[.., index[.., i, ..], ..] = src[.., i, ..]`; of several writes to one place the last one in row-major order
         of the index stays.
         """
+    def scatter_(self, /, dim: SupportsIndex, index: Tensor, src: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `scatter` with the same arguments, converted to its dtype, and returns the object."""
     def scatter_add(self, /, dim: SupportsIndex, index: Tensor, src: Tensor | _Number) -> Tensor:
         """The tensor with elements of `src` added at the places that `index` gives along `dim`:
         `out[.., index[.., i, ..], ..] += src[.., i, ..]`, those that meet in row-major order of the index.
         """
+    def scatter_add_(self, /, dim: SupportsIndex, index: Tensor, src: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `scatter_add` with the same arguments, converted to its dtype, and returns the object."""
     def scatter_reduce(
         self,
         /,
@@ -1215,6 +1433,16 @@ class Tensor:
         `out[.., index[.., i, ..], ..]` is the reduction of all `src[.., i, ..]` with this place, and of the element that
         was there if `include_self`.
         """
+    def scatter_reduce_(
+        self,
+        /,
+        dim: SupportsIndex,
+        index: Tensor,
+        src: Tensor,
+        reduce: Literal['sum', 'prod', 'mean', 'amax', 'amin'],
+        include_self: _bool = True,
+    ) -> Tensor:
+        """Gives this object the result of `scatter_reduce` with the same arguments, converted to its dtype, and returns the object."""
     def searchsorted(self, /, input: Tensor | _Number, right: _bool = False) -> Tensor:
         """For each of `input`, how many elements of this sorted sequence come before it: the place, as `int64`, where it is
         inserted to keep the order. With `right` it is inserted behind the elements equal to it, else before them.
@@ -1225,20 +1453,36 @@ class Tensor:
         """The tensor with the slice at `index` along `dim` replaced by `src`."""
     def selu(self, /) -> Tensor:
         """`1.0507…·elu(x, 1.67326…)`, elementwise, with the constants of Klambauer et al. (2017)."""
+    def selu_(self, /) -> Tensor:
+        """Gives this object the result of `selu` with the same arguments, converted to its dtype, and returns the object."""
     def sgn(self, /) -> Tensor:
         """Each number divided by its absolute value, and 0 for 0: the sign of real numbers."""
+    def sgn_(self, /) -> Tensor:
+        """Gives this object the result of `sgn` with the same arguments, converted to its dtype, and returns the object."""
     def sigmoid(self, /) -> Tensor:
         """`1/(1 + exp(-x))`, elementwise, without overflow."""
+    def sigmoid_(self, /) -> Tensor:
+        """Gives this object the result of `sigmoid` with the same arguments, converted to its dtype, and returns the object."""
     def sign(self, /) -> Tensor:
         """-1, 0 or 1 for negative, zero and positive elements; NaN for NaN, where PyTorch gives 0."""
+    def sign_(self, /) -> Tensor:
+        """Gives this object the result of `sign` with the same arguments, converted to its dtype, and returns the object."""
     def silu(self, /) -> Tensor:
         """`x·sigmoid(x)`, elementwise, with the limit 0 at minus infinity. Also known as swish."""
+    def silu_(self, /) -> Tensor:
+        """Gives this object the result of `silu` with the same arguments, converted to its dtype, and returns the object."""
     def sin(self, /) -> Tensor:
         """The sine, elementwise, of an angle in radians."""
+    def sin_(self, /) -> Tensor:
+        """Gives this object the result of `sin` with the same arguments, converted to its dtype, and returns the object."""
     def sinc(self, /) -> Tensor:
         """`sin(πx)/(πx)`, elementwise, 1 at 0; exactly 0 at the other whole numbers and at infinity."""
+    def sinc_(self, /) -> Tensor:
+        """Gives this object the result of `sinc` with the same arguments, converted to its dtype, and returns the object."""
     def sinh(self, /) -> Tensor:
         """The hyperbolic sine, elementwise."""
+    def sinh_(self, /) -> Tensor:
+        """Gives this object the result of `sinh` with the same arguments, converted to its dtype, and returns the object."""
     def slice(
         self,
         /,
@@ -1278,10 +1522,14 @@ class Tensor:
         """`softmax` of the negative."""
     def softplus(self, /) -> Tensor:
         """`log(1 + exp(x))`, elementwise, without overflow."""
+    def softplus_(self, /) -> Tensor:
+        """Gives this object the result of `softplus` with the same arguments, converted to its dtype, and returns the object."""
     def softshrink(self, /, lambd: SupportsFloat = 0.5) -> Tensor:
         """`x` moved towards 0 by `lambd`, and 0 where it is smaller than that in size."""
     def softsign(self, /) -> Tensor:
         """`x/(1 + |x|)`, elementwise, -1 and 1 at the infinities."""
+    def softsign_(self, /) -> Tensor:
+        """Gives this object the result of `softsign` with the same arguments, converted to its dtype, and returns the object."""
     def solve(self, /, B: Tensor) -> Tensor:
         """The solutions `X` of `A X = B`, this tensor being the matrices `A`."""
     def solve_triangular(self, /, B: Tensor, upper: _bool, left: _bool = True, unitriangular: _bool = False) -> Tensor:
@@ -1299,8 +1547,12 @@ class Tensor:
     ) -> tuple[Tensor, ...]: ...
     def sqrt(self, /) -> Tensor:
         """The square root, elementwise; NaN below 0."""
+    def sqrt_(self, /) -> Tensor:
+        """Gives this object the result of `sqrt` with the same arguments, converted to its dtype, and returns the object."""
     def square(self, /) -> Tensor:
         """The square, elementwise."""
+    def square_(self, /) -> Tensor:
+        """Gives this object the result of `square` with the same arguments, converted to its dtype, and returns the object."""
     @overload
     def squeeze(self, /, dim: SupportsIndex) -> Tensor: ...
     @overload
@@ -1340,8 +1592,12 @@ class Tensor:
         """
     def tan(self, /) -> Tensor:
         """The tangent, elementwise, of an angle in radians."""
+    def tan_(self, /) -> Tensor:
+        """Gives this object the result of `tan` with the same arguments, converted to its dtype, and returns the object."""
     def tanh(self, /) -> Tensor:
         """The hyperbolic tangent, elementwise."""
+    def tanh_(self, /) -> Tensor:
+        """Gives this object the result of `tanh` with the same arguments, converted to its dtype, and returns the object."""
     def tanhshrink(self, /) -> Tensor:
         """`x - tanh(x)`, elementwise."""
     def tensor_split(self, /, indices_or_sections: SupportsIndex, dim: SupportsIndex = 0) -> tuple[Tensor, ...]:
@@ -1360,6 +1616,8 @@ class Tensor:
         """
     def threshold(self, /, threshold: SupportsFloat, value: SupportsFloat) -> Tensor:
         """`x` where it is larger than `threshold`, else `value`."""
+    def threshold_(self, /, threshold: SupportsFloat, value: SupportsFloat) -> Tensor:
+        """Gives this object the result of `threshold` with the same arguments, converted to its dtype, and returns the object."""
     @overload
     def tile(self, /, *dims: SupportsIndex) -> Tensor:
         """Copies of the whole tensor side by side, `repeats[k]` of them along dimension `k`, counted so that the last entry
@@ -1384,6 +1642,8 @@ class Tensor:
         """Two dimensions exchanged."""
     def tril(self, /, diagonal: SupportsIndex = 0) -> Tensor:
         """The lower triangle of the matrices in the last two dimensions: zeros above diagonal number `diagonal`."""
+    def tril_(self, /, diagonal: SupportsIndex = 0) -> Tensor:
+        """Gives this object the result of `tril` with the same arguments, converted to its dtype, and returns the object."""
     def triplet_margin_loss(
         self,
         /,
@@ -1398,8 +1658,12 @@ class Tensor:
         """
     def triu(self, /, diagonal: SupportsIndex = 0) -> Tensor:
         """The upper triangle of the matrices in the last two dimensions: zeros below diagonal number `diagonal`."""
+    def triu_(self, /, diagonal: SupportsIndex = 0) -> Tensor:
+        """Gives this object the result of `triu` with the same arguments, converted to its dtype, and returns the object."""
     def trunc(self, /) -> Tensor:
         """The whole part: each element without its fraction."""
+    def trunc_(self, /) -> Tensor:
+        """Gives this object the result of `trunc` with the same arguments, converted to its dtype, and returns the object."""
     def unbind(self, /, dim: SupportsIndex = 0) -> tuple[Tensor, ...]:
         """The slices along `dim`, each without that dimension. They are views."""
     def unflatten(self, /, dim: SupportsIndex, sizes: SupportsIndex | Iterable[SupportsIndex]) -> Tensor:
@@ -1441,6 +1705,8 @@ class Tensor:
         """The elements of `input` where this condition holds, and those of `other` elsewhere."""
     def xlogy(self, /, other: Tensor | _Number) -> Tensor:
         """`x·log(y)`, elementwise, and 0 where `x` is 0, unless `y` is NaN."""
+    def xlogy_(self, /, other: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `xlogy` with the same arguments, converted to its dtype, and returns the object."""
 
 def tensor(
     data: Any,

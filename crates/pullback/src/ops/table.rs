@@ -317,6 +317,9 @@ pub fn sample_tensor(shape: &[usize], lo: f64, hi: f64, seed: u64) -> Tensor {
 /// `x as name` renames a parameter, `= literal` gives it a default, and `*x` takes integers one by one. The tensor itself comes first and
 /// need not be named. With `self`, or `x as self`, in the first place it is a method only, with `self as name` there a function
 /// only.
+///
+/// `in_place: true` before the samples says that the result can have the type of the tensor: Python then has a method of the name with
+/// `_` behind it, too, which gives the object the result.
 macro_rules! ops {
     ($table:ident; $($rows:tt)*) => {
         $crate::ops::table::ops! { @item $($rows)* }
@@ -337,7 +340,7 @@ macro_rules! ops {
     };
     (@table [$($done:tt)*]) => { [$($done)*] };
     (@table [$($done:tt)*] $(#[doc = $doc:literal])* fn $name:ident(&self $(, $arg:ident: $ty:ty)* $(,)?) -> $ret:ty = $f:path
-        { samples: $samples:path $(, errors: $errors:path)? $(, kinks: $kinks:path)?
+        { $(in_place: $in_place:literal,)? samples: $samples:path $(, errors: $errors:path)? $(, kinks: $kinks:path)?
             $(, python: $($path:ident)::+ ($($form:tt)*) $(-> ($($result:ident),*))?)* $(,)? }; $($rest:tt)*) => {
         $crate::ops::table::ops!(@table [$($done)* $crate::ops::table::OpInfo {
             name: stringify!($name),
@@ -349,11 +352,11 @@ macro_rules! ops {
             module: module_path!(),
             #[cfg(feature = "dynamic")]
             forms: ::pullback_macros::operation_forms! { method $name($($arg: $ty),*) -> $ret
-                [$($($path)::+ ($($form)*) $(-> ($($result),*))?),*] },
+                [$($($path)::+ ($($form)*) $(-> ($($result),*))?),*] $(in_place $in_place)? },
         },] $($rest)*)
     };
     (@table [$($done:tt)*] $(#[doc = $doc:literal])* free fn $name:ident($($arg:ident: $ty:ty),* $(,)?) -> $ret:ty = $f:path
-        { samples: $samples:path $(, errors: $errors:path)? $(, kinks: $kinks:path)?
+        { $(in_place: $in_place:literal,)? samples: $samples:path $(, errors: $errors:path)? $(, kinks: $kinks:path)?
             $(, python: $($path:ident)::+ ($($form:tt)*) $(-> ($($result:ident),*))?)* $(,)? }; $($rest:tt)*) => {
         $crate::ops::table::ops!(@table [$($done)* $crate::ops::table::OpInfo {
             name: stringify!($name),
@@ -365,7 +368,7 @@ macro_rules! ops {
             module: module_path!(),
             #[cfg(feature = "dynamic")]
             forms: ::pullback_macros::operation_forms! { free $name($($arg: $ty),*) -> $ret
-                [$($($path)::+ ($($form)*) $(-> ($($result),*))?),*] },
+                [$($($path)::+ ($($form)*) $(-> ($($result),*))?),*] $(in_place $in_place)? },
         },] $($rest)*)
     };
 }
