@@ -155,8 +155,7 @@ impl<'py> FromPyObject<'_, 'py> for Sizes {
     type Error = PyErr;
 
     fn extract(obj: Borrowed<'_, 'py, PyAny>) -> PyResult<Sizes> {
-        // The bindings name the argument.
-        sizes("", &obj).map(Sizes)
+        sizes("size: ", &obj).map(Sizes)
     }
 }
 

@@ -230,6 +230,52 @@ def test_graphs_run_the_function_again(old):
         assert [pull(t([1.0, 1.0]))[0].tolist() for pull in pulls] == [[5.0, 5.0], [7.0, 7.0]]
 
 
+@pytest.mark.parametrize("old", [False, True])
+def test_gradients_come_in_the_dtypes_that_were_asked_for(old):
+    seen = []
+
+    def setup(ctx, inputs, output):
+        ctx.set_output_grad_dtype(pb.float64, None)
+
+    def old_forward(ctx, x):
+        setup(ctx, None, None)
+        return x * 2, x * 3
+
+    def backward(ctx, a, b):
+        seen.append((a.dtype, b.dtype))
+        return a * 2 + b * 3
+
+    f = make(forward=old_forward if old else lambda x: (x * 2, x * 3), setup=setup, old=old, backward=backward, generate_vmap_rule=True)
+    x = pb.tensor([1.0, 2.0])
+    g = grad(lambda x: sum(y.sum() for y in f.apply(x)))(x)
+    assert g.dtype is pb.float32 and g.tolist() == [5.0, 5.0] and seen == [(pb.float64, pb.float32)]
+
+
+@pytest.mark.parametrize(
+    ("dtypes", "error", "text"),
+    [
+        ((pb.float64,), ValueError, "expected 2 dtypes in `ctx.set_output_grad_dtype`, one for each returned value, got 1"),
+        ((pb.int64, None), TypeError, "expected floating dtypes in `ctx.set_output_grad_dtype`, got int64"),
+        (("a", None), TypeError, "expected a dtype"),
+    ],
+)
+def test_wrong_dtypes_of_gradients_are_errors(dtypes, error, text):
+    def setup(ctx, inputs, output):
+        ctx.set_output_grad_dtype(*dtypes)
+
+    f = make(forward=lambda x: (x * 2, x * 3), setup=setup, backward=lambda ctx, a, b: a + b)
+    with pytest.raises(error, match=text):
+        grad(lambda x: f.apply(x)[0])(t(1.0))
+
+    def twice(ctx, inputs, output):
+        ctx.set_output_grad_dtype(None, None)
+        ctx.set_output_grad_dtype(None, None)
+
+    f = make(forward=lambda x: (x * 2, x * 3), setup=twice, backward=lambda ctx, a, b: a + b)
+    with pytest.raises(RuntimeError, match="expected one call of `ctx.set_output_grad_dtype`, got two"):
+        grad(lambda x: f.apply(x)[0])(t(1.0))
+
+
 # In place
 
 

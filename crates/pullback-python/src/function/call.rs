@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 
 use super::class::{self, Facts, Lanes};
-use super::context::{FunctionCtx, Notes, ToSave};
+use super::context::{FunctionCtx, GradDTypes, Notes, ToSave};
 use super::outputs::{Objects, Outputs, build_all};
 use super::returned::{Parts, name_of_leaf, wrong};
 use super::severed::Severed;
@@ -53,6 +53,7 @@ pub(super) struct Kept {
     sets: Sets<Place>,
     non_differentiable: Vec<usize>,
     zeros_stay_none: bool,
+    grad_dtypes: Option<GradDTypes>,
     attributes: Option<Py<PyDict>>,
 }
 
@@ -71,6 +72,7 @@ pub struct State {
     /// For each of the two sets, whether there is a tensor or None.
     pub(super) sets: [Option<Box<[bool]>>; 2],
     pub(super) zeros_stay_none: bool,
+    pub(super) grad_dtypes: Option<GradDTypes>,
     pub(super) non_differentiable: Vec<usize>,
     pub(super) attributes: Option<Py<PyDict>>,
 }
@@ -233,6 +235,7 @@ impl Call {
                 sets: [notes.backward.map(&mut keep), notes.forward.map(&mut keep)],
                 non_differentiable: self.marked(py, &notes.non_differentiable, &results)?,
                 zeros_stay_none: notes.zeros_stay_none,
+                grad_dtypes: checked_dtypes(notes.grad_dtypes, &outputs)?,
                 attributes,
             })
         } else {
@@ -390,6 +393,7 @@ impl Call {
                 needs,
                 sets,
                 zeros_stay_none: notes.zeros_stay_none,
+                grad_dtypes: checked_dtypes(notes.grad_dtypes, &run.outputs)?,
                 non_differentiable: marks,
                 attributes,
             })),
@@ -433,10 +437,26 @@ impl Call {
                 needs,
                 sets,
                 zeros_stay_none: kept.zeros_stay_none,
+                grad_dtypes: kept.grad_dtypes.clone(),
                 non_differentiable: marks,
                 attributes,
             })),
         ))
+    }
+}
+
+/// The dtypes of gradients, of which there must be one for each returned value.
+fn checked_dtypes(dtypes: Option<GradDTypes>, outputs: &Outputs) -> Result<Option<GradDTypes>> {
+    let count = outputs.slots.len();
+    match dtypes {
+        Some(dtypes) if dtypes.len() != count => {
+            let got = dtypes.len();
+            let text = format!(
+                "expected {count} dtypes in `ctx.set_output_grad_dtype`, one for each returned value, got {got}"
+            );
+            Err(wrong(ErrorKind::Arity, text, "give None for a gradient that stays as it is"))
+        }
+        dtypes => Ok(dtypes),
     }
 }
 

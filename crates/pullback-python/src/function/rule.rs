@@ -55,8 +55,13 @@ impl Call {
             let grad = grads.next().filter(|grad| !(saved.1.0.zeros_stay_none && grad.is_zero()));
             object(py, grad)
         };
-        for slot in &run.outputs.slots {
-            args.push(build_hollow(py, slot, &mut next).map_err(from_py)?);
+        for (k, slot) in run.outputs.slots.iter().enumerate() {
+            let grad = build_hollow(py, slot, &mut next).map_err(from_py)?;
+            let dtype = saved.1.0.grad_dtypes.as_ref().and_then(|dtypes| dtypes[k]);
+            args.push(match (dtype, grad.cast::<PyTensor>()) {
+                (Some(dtype), Ok(tensor)) => wrap(py, tensor.get().get().to_dtype(dtype)?).map_err(from_py)?.into_any(),
+                _ => grad,
+            });
         }
         if self.0.facts.boxed {
             let grads = PyList::new(py, args.drain(1..)).map_err(from_py)?;
