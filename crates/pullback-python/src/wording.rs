@@ -67,8 +67,10 @@ fn words(text: &str) -> String {
         rest = &after[word.len()..];
         out.push_str(before);
         let is_option = before.ends_with("`.") && rest.starts_with('(');
-        if let Some(close) = rest.find(")`").filter(|_| is_option) {
-            let value = &rest[1..close];
+        if let Some(close) = rest.find(")`").filter(|_| is_option)
+            && let value = &rest[1..close]
+            && (value == ".." || value.contains("::"))
+        {
             out.truncate(out.len() - 1);
             out.push_str(word);
             out.push('=');
