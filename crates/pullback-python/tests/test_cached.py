@@ -75,8 +75,9 @@ def test_other_objects_are_known_by_their_identity():
     for scale in (one, one, Config(4.0), Config(5.0), one):
         assert g(x, scale).tolist() == [scale.scale] * 2
     assert len(calls) == 3
-    with pytest.raises(TypeError, match="got ndarray among the arguments; help: make it a tensor"):
-        g(x, np.ones(2))
+    for broken in (np.ones(2), np.float32(1.0), np.int64(1), 1j):
+        with pytest.raises(TypeError, match="among the arguments; help: make it a tensor"):
+            g(x, broken)
 
 
 def test_it_is_differentiated_and_batched():
@@ -131,6 +132,9 @@ def test_a_cycle_through_a_cached_method_is_collected():
 
     model = Model()
     assert model.forward(pb.ones(2)).tolist() == [1.0, 1.0]
+    # An argument is kept, and may lead back.
+    with pytest.raises(TypeError, match="unsupported operand"):
+        model.forward(model)
     gone = weakref.ref(model)
     del model
     gc.collect()

@@ -6,6 +6,7 @@ use pullback::graph::Cached;
 use pullback::{DType, Result, Static, Tensor};
 use pyo3::exceptions::PyTypeError;
 use pyo3::gc::{PyTraverseError, PyVisit};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyString, PyTuple};
 
@@ -17,7 +18,7 @@ use crate::error::{OrRaise as _, from_py};
 use crate::memory::catch;
 use crate::nest::Nest;
 use crate::tensor::PyTensor;
-use crate::tree::{Build as _, Kind, PyTree, Shaped, Sink, Structure, flatten_into, is_array, short};
+use crate::tree::{Build as _, Kind, PyTree, Shaped, Sink, Structure, flatten_into, is_array, is_inexact, short};
 
 /// Tensors and floats, which become tensors: what may differ between two calls of one graph.
 #[derive(Default)]
@@ -30,7 +31,7 @@ impl Sink for Inputs {
     fn take(&mut self, x: &Bound<'_, PyAny>) -> PyResult<bool> {
         if let Ok(tensor) = x.cast::<PyTensor>() {
             self.leaves.push(tensor.get().get());
-        } else if let Ok(x) = x.cast_exact::<PyFloat>() {
+        } else if let Ok(x) = x.cast::<PyFloat>() {
             self.floats.push(self.leaves.len());
             self.leaves.push(Tensor::from(x.value()));
         } else {
@@ -105,7 +106,8 @@ impl PyCached {
         });
         for part in parts {
             let x = part.bind(py);
-            if is_array(x) {
+            // Such as NumPy's numbers, of which each is a new object.
+            if is_array(x) || is_inexact(x) || x.hasattr(intern!(py, "dtype"))? {
                 return Err(PyTypeError::new_err(format!(
                     "cached: expected tensors, and what stays as it is, got {} among the arguments; help: make it a tensor with \
                      `pullback.tensor`",
@@ -163,7 +165,14 @@ impl PyCached {
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
-        self.function.as_ref().map_or(Ok(()), |function| visit.call(&**function))
+        if let Some(function) = &self.function {
+            visit.call(&**function)?;
+        }
+        match self.known.try_lock() {
+            Ok(known) => known.iter().try_for_each(|part| visit.call(part)),
+            // Nobody can hold it here.
+            Err(_) => Ok(()),
+        }
     }
 
     #[getter]
