@@ -121,7 +121,10 @@ pub fn is_int(object: Borrowed<'_, '_, PyAny>) -> bool {
 
 /// Whether an object is a number that is none of Python's: NumPy's have no length and the method, tensors are something else.
 fn is_scalar(object: Borrowed<'_, '_, PyAny>, method: &str) -> bool {
-    !object.is_instance_of::<PyString>()
+    // Lists are frequent, and to ask for an attribute that there is not takes long.
+    let is_list = object.is_instance_of::<PyTuple>() || object.is_instance_of::<PyList>();
+    !is_list
+        && !object.is_instance_of::<PyString>()
         && object.hasattr(method).unwrap_or(false)
         && (object.is_instance_of::<PyTensor>() || !object.get_type().hasattr("__len__").unwrap_or(true))
 }
