@@ -6,19 +6,22 @@ use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
 use syn::{
-    Error, GenericArgument, Ident, Lit, PathArguments, ReturnType, Token, Type, TypeParamBound, bracketed,
+    Error, GenericArgument, Ident, Lit, LitBool, PathArguments, ReturnType, Token, Type, TypeParamBound, bracketed,
     parenthesized,
 };
 
 /// A row of the table: what kind of function it declares, and the forms that it names.
 ///
-/// `method sum_dims(dims: &[isize], keepdim: bool) -> Result<Tensor> [sum(dims = [], keepdim)]`
+/// `method sum_dims(dims: &[isize], keepdim: bool) -> Result<Tensor> [sum(dims = [], keepdim)]`, and behind it `in_place true` where the
+/// result can have the type of the tensor.
 struct Row {
     is_method: bool,
     name: Ident,
     parameters: Vec<(Ident, Type)>,
     result: Type,
     forms: Vec<Written>,
+    /// Whether the result can have the type of the tensor whose method it is.
+    in_place: bool,
 }
 
 /// A form as it is written: `linalg::norm(p as ord = 2.0, *dims) -> (values, indices)`.
@@ -55,8 +58,13 @@ impl Parse for Row {
         let inner;
         bracketed!(inner in input);
         let forms = Punctuated::<Written, Token![,]>::parse_terminated(&inner)?;
+        let in_place = match input.parse::<Option<Ident>>()? {
+            Some(word) if word == "in_place" => input.parse::<LitBool>()?.value,
+            Some(word) => return Err(Error::new(word.span(), "expected `in_place`")),
+            None => false,
+        };
         let parameters = parameters.into_iter().collect();
-        Ok(Row { is_method, name, parameters, result: *result, forms: forms.into_iter().collect() })
+        Ok(Row { is_method, name, parameters, result: *result, forms: forms.into_iter().collect(), in_place })
     }
 }
 
@@ -334,11 +342,13 @@ impl Row {
             quote!((#rust, #other))
         });
         let renamed = quote!(&[#(#renamed),*]);
+        let in_place = self.in_place && is_method;
         Ok(quote!(Form {
             name: #last,
             namespace: #namespace,
             is_function: #is_function,
             is_method: #is_method,
+            in_place: #in_place,
             keeps_order: #keeps_order,
             renamed: #renamed,
             parameters: || {

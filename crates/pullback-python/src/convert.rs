@@ -1,15 +1,13 @@
 //! Values in both directions: tensors, numbers, shapes, and where the interpreter lock is released.
 
-use std::hint::black_box;
-
-use pullback::{Complex, DType, Scalar, Tensor, TensorType};
-use pyo3::exceptions::{PyMemoryError, PyOverflowError, PyTypeError, PyValueError};
+use pullback::{Complex, DType, Scalar, Tensor};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyComplexMethods, PyFloat, PyInt, PyString, PyTuple};
 
 use crate::error::OrRaise;
-use crate::memory::{Fallible, catch};
+use crate::memory::{self, Fallible, catch};
 use crate::tensor::PyTensor;
 use crate::tensor::numpy;
 
@@ -26,6 +24,17 @@ const LARGE: usize = 1 << 14;
 #[inline]
 pub fn compute<R: Fallible + Send>(py: Python<'_>, elements: usize, f: impl FnOnce() -> R + Send) -> R {
     catch(|| if elements < LARGE { f() } else { py.detach(f) })
+}
+
+/// Calls `f`, by which `function` makes a tensor of this shape. Messages name the function, also if there is no memory.
+pub fn create(
+    py: Python<'_>,
+    function: &str,
+    shape: &[usize],
+    f: impl FnOnce() -> pullback::Result<Tensor> + Send,
+) -> PyResult<Tensor> {
+    let count = shape.iter().fold(1usize, |n, &d| n.saturating_mul(d));
+    compute(py, count, f).or_raise().map_err(|raised| memory::named(py, function, raised))
 }
 
 /// A tensor or a number as an argument of an operation.
@@ -101,23 +110,6 @@ impl<'py> FromPyObject<'_, 'py> for Device {
     }
 }
 
-/// Bytes from which on it is worth asking whether there is so much memory.
-const MUCH: usize = 1 << 30;
-
-/// An error if there is no memory for so many elements.
-pub fn check_memory(function: &str, shape: &[usize], dtype: DType) -> PyResult<()> {
-    // What overflows is refused elsewhere.
-    let bytes = shape.iter().try_fold(dtype.size(), |n, &d| n.checked_mul(d)).unwrap_or(0);
-    // Without the black box, the compiler leaves out an allocation that is not used.
-    if bytes < MUCH || black_box(&mut Vec::<u8>::new()).try_reserve_exact(bytes).is_ok() {
-        return Ok(());
-    }
-    Err(PyMemoryError::new_err(format!(
-        "{function}: expected {bytes} bytes of memory for {}, which the system does not have",
-        TensorType::new(dtype, shape)
-    )))
-}
-
 /// An integer of at least `least` in an argument of a function, by `__index__`. A bool is none.
 pub fn count(function: &str, argument: &str, least: usize, obj: &Bound<'_, PyAny>) -> PyResult<usize> {
     let py = obj.py();
@@ -140,13 +132,20 @@ pub fn count(function: &str, argument: &str, least: usize, obj: &Bound<'_, PyAny
     }
 }
 
-/// A size, by `__index__`.
-fn size(obj: &Bound<'_, PyAny>) -> PyResult<usize> {
+/// A size, by `__index__`. Messages begin with `place`.
+fn size(place: &str, obj: &Bound<'_, PyAny>) -> PyResult<usize> {
     let n: isize = obj.extract().map_err(|e: PyErr| match e.is_instance_of::<PyTypeError>(obj.py()) {
-        true => PyTypeError::new_err(format!("expected sizes that are integers, got {}", obj.get_type())),
+        true => PyTypeError::new_err(format!("{place}expected sizes that are integers, got {}", obj.get_type())),
         false => e,
     })?;
-    usize::try_from(n).map_err(|_| PyValueError::new_err(format!("expected sizes of at least 0, got {n}")))
+    usize::try_from(n).map_err(|_| PyValueError::new_err(format!("{place}expected sizes of at least 0, got {n}")))
+}
+
+fn sizes(place: &str, obj: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
+    if is_listlike(obj)? {
+        return obj.try_iter()?.map(|item| size(place, &item?)).collect();
+    }
+    Ok(vec![size(place, obj)?])
 }
 
 /// The sizes of a sequence, or the only one.
@@ -156,11 +155,7 @@ impl<'py> FromPyObject<'_, 'py> for Sizes {
     type Error = PyErr;
 
     fn extract(obj: Borrowed<'_, 'py, PyAny>) -> PyResult<Sizes> {
-        let obj = obj.to_owned();
-        if is_listlike(&obj)? {
-            return obj.try_iter()?.map(|item| size(&item?)).collect::<PyResult<_>>().map(Sizes);
-        }
-        Ok(Sizes(vec![size(&obj)?]))
+        sizes("size: ", &obj).map(Sizes)
     }
 }
 
@@ -172,8 +167,8 @@ pub fn shape(function: &str, sizes: &Bound<'_, PyTuple>, size: Option<Sizes>) ->
             Err(PyTypeError::new_err(format!("{function}: expected a shape; that of a single number is `()`")))
         }
         (_, Some(_)) => Err(PyTypeError::new_err(format!("{function}: expected one shape, got two"))),
-        (1, None) => Ok(sizes.get_item(0)?.extract::<Sizes>()?.0),
-        (_, None) => sizes.iter().map(|item| self::size(&item)).collect(),
+        (1, None) => self::sizes(&format!("{function}: "), &sizes.get_item(0)?),
+        (_, None) => sizes.iter().map(|item| self::size(&format!("{function}: "), &item)).collect(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The class `dtype`, its instances, and what is accepted in the place of one.
 
 use pullback::DType;
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyNotImplementedError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -153,6 +153,38 @@ impl PyDType {
     }
 }
 
+/// The dtype of tensors that are made of Python's floats: always `float32`; see `set_default_dtype`.
+///
+/// >>> pullback.get_default_dtype()
+/// pullback.float32
+#[pyfunction]
+#[pyo3(signature = ())]
+fn get_default_dtype(py: Python<'_>) -> PyResult<Bound<'_, PyDType>> {
+    dtype_object(py, DType::F32)
+}
+
+/// Accepts `float32`, which is the default, and refuses any other.
+///
+/// A default that can be changed is a state of the process, by which a function computes one thing here and another there, and which
+/// threads would take from each other. `dtype=` says what is meant where tensors are made; arrays keep theirs.
+///
+/// Raises NotImplementedError for another dtype.
+///
+/// >>> pullback.tensor([1.0, 2.0], dtype=pullback.float64).dtype
+/// pullback.float64
+#[pyfunction]
+#[pyo3(signature = (d))]
+fn set_default_dtype(d: DTypeArg) -> PyResult<()> {
+    match d.0 {
+        DType::F32 => Ok(()),
+        other => Err(PyNotImplementedError::new_err(format!(
+            "set_default_dtype: expected float32, the default that no call changes, got {0}; help: give `dtype=pullback.{0}` where \
+             tensors are made, or make them of arrays, which keep their dtype",
+            python_name(other)
+        ))),
+    }
+}
+
 /// PyTorch's other names of dtypes.
 const ALIASES: [(&str, DType); 7] = [
     ("half", DType::F16),
@@ -167,6 +199,8 @@ const ALIASES: [(&str, DType); 7] = [
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     module.add_class::<PyDType>()?;
+    module.add_function(wrap_pyfunction!(get_default_dtype, module)?)?;
+    module.add_function(wrap_pyfunction!(set_default_dtype, module)?)?;
     for dtype in DType::ALL {
         module.add(python_name(dtype), dtype_object(py, dtype)?)?;
     }

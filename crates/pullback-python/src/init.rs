@@ -5,7 +5,7 @@ use pullback::random::Generator;
 use pullback::{DType, Error, ErrorKind, Tensor};
 use pyo3::prelude::*;
 
-use crate::convert::{Sizes, check_memory, compute, wrap};
+use crate::convert::{Sizes, create, wrap};
 use crate::dtype::DTypeArg;
 use crate::error::OrRaise;
 use crate::random::generator;
@@ -32,9 +32,7 @@ impl<'py> Target<'py> {
                 (tensor.shape().to_vec(), tensor.dtype())
             }
         };
-        check_memory("init", &shape, dtype)?;
-        let count = shape.iter().fold(1usize, |n, &d| n.saturating_mul(d));
-        let made = compute(py, count, || make(&shape, dtype, &random)).or_raise()?;
+        let made = create(py, "init", &shape, || make(&shape, dtype, &random))?;
         match self {
             Target::New(..) => wrap(py, made),
             Target::Old(tensor) => {

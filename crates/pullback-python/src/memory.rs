@@ -29,6 +29,14 @@ pub fn exception(thrown: &(dyn Any + Send)) -> Option<PyErr> {
     Some(PyMemoryError::new_err(text))
 }
 
+/// An exception for want of memory, with the name of the function that asked for it. Others stay as they are.
+pub fn named(py: Python<'_>, function: &str, raised: PyErr) -> PyErr {
+    if raised.is_instance_of::<PyMemoryError>(py) {
+        return PyMemoryError::new_err(format!("{function}: {}", raised.value(py)));
+    }
+    raised
+}
+
 /// Results that can be an exception.
 pub trait Fallible {
     fn failed(raised: PyErr) -> Self;

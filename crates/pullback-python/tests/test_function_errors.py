@@ -108,12 +108,12 @@ BACKWARD = {
     "f09_complex_for_real": (
         lambda: grad(total(make(backward=lambda ctx, g: g.to(pb.complex128))))(X),
         TypeError,
-        ["`backward` of function `Own`", "f64", "argument 0 (x)", "c128[3]", "real part"],
+        ["`backward` of function `Own`", "float64", "argument 0 (x)", "c128[3]", "real part"],
     ),
     "f15_integers_for_floats": (
         lambda: grad(total(make(backward=lambda ctx, g: pb.ones(3, dtype=pb.int64))))(X),
         TypeError,
-        ["`backward` of function `Own`", "f64", "argument 0 (x)", "i64[3]"],
+        ["`backward` of function `Own`", "float64", "argument 0 (x)", "i64[3]"],
     ),
     "c19_a_gradient_for_integers": (
         lambda: grad(total(make(forward=lambda x, i: x[i], backward=lambda ctx, g: (g * pb.ones_like(X), g)), pb.tensor(1)))(X),
@@ -304,7 +304,7 @@ JVP = {
     "f25_integers": (
         lambda: pushed(make(jvp=lambda ctx, t: pb.ones(3, dtype=pb.int64))),
         TypeError,
-        ["`jvp` of function `Own`", "f64", "output 0", "i64[3]"],
+        ["`jvp` of function `Own`", "float64", "output 0", "i64[3]"],
     ),
     "f29_neither_rule": (
         lambda: pushed(make()),

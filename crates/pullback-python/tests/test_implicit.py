@@ -1,6 +1,8 @@
 """Solutions of equations, by any solver."""
 
+import gc
 import math
+import weakref
 
 import numpy as np
 import pytest
@@ -149,3 +151,43 @@ def test_kepler():
     close(x - 0.6 * x.sin(), np.asarray(m))
     close(speed, 1 / (1 - 0.6 * np.cos(np.asarray(x))))
     assert math.isfinite(speed.sum().item())
+
+
+def test_cycles_through_solutions_are_collected():
+    class Model:
+        def __init__(self):
+            self.sqrt = implicit.root(self.residual, start=self.start)
+            self.point = implicit.fixed_point(self.step, self.start)
+            self.solve = implicit.linear_solve(self.product)
+
+        def residual(self, a, x):
+            return x * x - a
+
+        def start(self, a):
+            return a
+
+        def step(self, a, x):
+            return (a / x + x) * 0.5
+
+        def product(self, p, x):
+            return p * x
+
+    def use(model):
+        assert round(model.sqrt(pb.tensor(4.0)).item(), 5) == 2.0
+        assert model.solve(pb.tensor([2.0]), pb.tensor([4.0])).tolist() == [2.0]
+        return grad(model.sqrt)(pb.tensor(4.0))
+
+    model = Model()
+    use(model)
+    gone = weakref.ref(model)
+    del model
+    gc.collect()
+    assert gone() is None
+    # A recorded operation keeps the functions that its derivative needs.
+    model = Model()
+    a = pb.tensor(4.0, requires_grad=True)
+    y = model.sqrt(a) + model.solve(a.reshape(1), pb.tensor([2.0])).sum()
+    del model
+    gc.collect()
+    y.backward()
+    assert abs(a.grad.item() - (0.25 - 2.0 / 16)) < 1e-5

@@ -79,7 +79,7 @@ def test_assignment_agrees_with_numpy(index):
         (2**70, "out of range"),
         ((0, 0, 0, 0), "at most 3"),
         ((..., ...), "at most one"),
-        (1.5, "got <class 'float'>"),
+        (1.5, "got the float 1.5; help: convert it with `int`"),
         ("a", "got <class 'str'>"),
         (True, "the bool True"),
         ([1.5], "int64, int32 or bool"),

@@ -79,9 +79,45 @@ def test_logic_of_bools():
     assert (a & b).tolist() == [True, False, False, False] and (a | b).tolist() == [True, True, True, False]
     assert (a ^ b).tolist() == [False, True, True, False] and (~a).tolist() == [False, False, True, True]
     assert (True & b).tolist() == b.tolist() and (np.array(True) | b).tolist() == [True] * 4
-    for broken in (lambda: pb.tensor([1]) & 1, lambda: ~pb.tensor([1.0]), lambda: a | 1):
-        with pytest.raises(TypeError, match="expected tensors of bools"):
+    for broken in (lambda: pb.tensor([1.0]) & 1, lambda: ~pb.tensor([1.0]), lambda: a | 1.5):
+        with pytest.raises(TypeError, match="expected bools or integers"):
             broken()
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int32", "int64"])
+def test_bits_of_integers_are_those_of_numpy(dtype):
+    rng = np.random.default_rng(0)
+    x, y = (rng.integers(0, 120, (3, 4)).astype(dtype) for _ in range(2))
+    a, b = pb.tensor(x), pb.tensor(y[0])
+    for op in (operator.and_, operator.or_, operator.xor):
+        same(op(a, b), op(x, y[0]))
+        same(op(a, 5), op(x, x.dtype.type(5)))
+        same(op(5, a), op(x, x.dtype.type(5)))
+    same(~a, ~x)
+    same(a >> 2, x >> x.dtype.type(2))
+    same(a << 1, x << x.dtype.type(1))
+    same(2 << pb.tensor([1, 3]), [4, 16])
+    c = a
+    c &= 63
+    c |= b
+    c ^= 1
+    c <<= 1
+    c >>= 1
+    assert c is a
+    same(c, (((x & 63) | y[0]) ^ 1) << 1 >> 1)
+
+
+def test_bits_under_transforms():
+    x, n = pb.tensor([[1, 2], [12, 7]]), pb.tensor([1, 2])
+    same(pb.func.vmap(lambda x, n: x << n)(x, n), [[2, 4], [48, 28]])
+    same(pb.func.vmap(lambda x: ~x)(x), [[-2, -3], [-13, -8]])
+    assert (pb.tensor([5, -5]) << 64).tolist() == [0, 0] and (pb.tensor([5, -5]) >> 64).tolist() == [0, -1]
+    with pytest.raises(TypeError, match="bitwise_left_shift: expected integers"):
+        pb.tensor([True]) << 1
+
+
+def same(tensor, array):
+    np.testing.assert_array_equal(tensor.numpy(), array)
 
 
 def test_signs():

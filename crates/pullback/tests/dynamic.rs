@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use pullback::dynamic::{Arguments, Form, Kind, Literal, Outcome, Results, Value};
+use pullback::dynamic::{Arguments, Form, Kind, Literal, Outcome, Results, Value, rebind};
 use pullback::testing::operations;
 use pullback::{DType, ErrorKind, Result, Scalar, Tensor};
 
@@ -103,4 +103,34 @@ fn errors_name_the_form_and_its_parameters() {
     assert_eq!(error.kind(), ErrorKind::Value);
     let error = call(form("sum", 3), [x(), Value::Bool(true)]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Internal);
+}
+
+#[test]
+fn results_in_place_can_have_the_type_of_the_tensor() {
+    for row in operations().filter(|row| row.forms.iter().any(|form| form.in_place)) {
+        let keeps = (row.samples)().iter().any(|sample| {
+            // Samples give the parts of complex results along one more dimension.
+            let shape = sample.inputs[0].shape();
+            let keeps = |t: &Tensor| t.shape().strip_prefix(shape).is_some_and(|rest| rest.is_empty() || rest == [2]);
+            (sample.call)(&sample.inputs).is_ok_and(|out| keeps(&out[0]))
+        });
+        assert!(keeps, "no sample of `{}` has a result in the shape of its tensor", row.name);
+    }
+    assert!(forms().all(|form| !form.in_place || form.is_method && form.results == Results::One));
+}
+
+#[test]
+fn a_handle_is_given_a_result_of_its_type() -> Result<()> {
+    let mut x = Tensor::from([1.5f32, -2.0]);
+    let before = x.clone();
+    rebind(&mut x, "gt_", before.gt(0)?)?;
+    assert_eq!((x.to_vec::<f32>()?, before.to_vec::<f32>()?), (vec![1.0, 0.0], vec![1.5, -2.0]));
+    let error = rebind(&mut x, "sum_", before.sum()?).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Shape);
+    let error = rebind(&mut x, "to_", before.to_dtype(DType::C64)?).unwrap_err();
+    assert_eq!((error.kind(), x.to_vec::<f32>()?), (ErrorKind::Dtype, vec![1.0, 0.0]));
+    let mut leaf = pullback::autograd::leaf(&before)?;
+    pullback::autograd::no_grad(|| rebind(&mut leaf, "exp_", before.exp()?))?;
+    assert!(leaf.is_leaf() && leaf.requires_grad());
+    Ok(())
 }

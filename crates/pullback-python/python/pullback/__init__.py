@@ -3,7 +3,7 @@
 from . import autograd, fft, func, implicit, init, io, linalg, nn, random, return_types, special, testing, tree
 from ._core import EscapedTracerError, InternalError, Tensor, __version__
 from ._custom import custom_jvp, custom_vjp, custom_vmap
-from .autograd import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
+from .autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from ._operations import *
 from ._values import *
 
@@ -19,6 +19,7 @@ __all__ = [
     "enable_grad",
     "func",
     "implicit",
+    "inference_mode",
     "is_grad_enabled",
     "no_grad",
     "set_grad_enabled",

@@ -12,10 +12,12 @@ What cannot be computed right is an exception, not a wrong number.
 from . import implicit
 from ._core import func as _func
 
+Cached = _func.Cached
 Graph = _func.Graph
 JvpFunction = _func.JvpFunction
 Transformed = _func.Transformed
 VjpFunction = _func.VjpFunction
+cached = _func.cached
 capture = _func.capture
 checkpoint = _func.checkpoint
 cond = _func.cond
@@ -45,10 +47,12 @@ vmap = _func.vmap
 while_loop = _func.while_loop
 
 __all__ = [
+    "Cached",
     "Graph",
     "JvpFunction",
     "Transformed",
     "VjpFunction",
+    "cached",
     "capture",
     "checkpoint",
     "cond",

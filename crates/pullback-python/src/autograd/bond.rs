@@ -16,6 +16,8 @@ use crate::tensor::PyTensor;
 pub struct Bond {
     /// Where this tensor is the gradient.
     slot: Mutex<Option<GradSlot>>,
+    /// The object whose value this tensor is.
+    of: Mutex<Option<Arc<Py<PyTensor>>>>,
     /// The object that is the gradient of this tensor, if one was made.
     grad: Mutex<Option<Py<PyWeakrefReference>>>,
     /// Where hooks of this leaf find what is left of it once its object is gone.
@@ -44,13 +46,27 @@ impl Bond {
         Bond { slot: Mutex::new(Some(slot)), ..Bond::default() }
     }
 
+    /// That of the `data` of a tensor.
+    pub fn to_value_of(owner: &Bound<'_, PyTensor>) -> Bond {
+        Bond { of: Mutex::new(Some(Arc::new(owner.clone().unbind()))), ..Bond::default() }
+    }
+
+    /// The object whose value this tensor is.
+    pub fn owner(&self) -> Option<Arc<Py<PyTensor>>> {
+        lock(&self.of).clone()
+    }
+
     /// That of another object for a leaf that had one.
     pub fn instead(remains: Arc<Remains>) -> Bond {
         Bond { remains: OnceLock::from(remains), ..Bond::default() }
     }
 
-    /// What has accumulated where this tensor is the gradient. Once that was forgotten, the tensor is one of its own.
+    /// What has accumulated where this tensor is the gradient, and the value of the tensor whose value it is. Once that was forgotten,
+    /// the tensor is one of its own.
     pub fn current(&self) -> Option<Tensor> {
+        if let Some(owner) = self.owner() {
+            return owner.get().get().detach().ok();
+        }
         let mut slot = lock(&self.slot);
         let gradient = slot.as_ref()?.gradient();
         if gradient.is_none() {
@@ -75,8 +91,10 @@ impl Bond {
         }
     }
 
-    /// Takes `tensor` as the gradient, where this tensor is one.
+    /// Takes `tensor` as the gradient, where this tensor is one. What was the value of another tensor is one of its own.
     pub fn update(&self, tensor: &Tensor) {
+        // What was there is dropped outside of the lock.
+        let _owner = lock(&self.of).take();
         let mut slot = lock(&self.slot);
         // What cannot be a gradient any more, as one of another dtype, is a tensor of its own.
         if slot.as_ref().is_some_and(|slot| slot.replace(tensor).is_err()) {

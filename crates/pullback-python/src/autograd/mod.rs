@@ -10,9 +10,11 @@ use crate::tensor::PyTensor;
 mod anomaly;
 mod bond;
 mod check;
+pub mod data;
 mod dual;
 mod hook;
 mod mode;
+mod node;
 mod tensor;
 mod walk;
 
@@ -63,6 +65,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     hook::register(&own)?;
     dual::register(&own)?;
     check::register(&own)?;
+    node::register(&own)?;
     anomaly::name_callers();
     module.add("autograd", own)
 }

@@ -1,9 +1,12 @@
 //! The module `pullback.implicit`: functions that are defined by an equation.
 
+use std::sync::Arc;
+
 use pullback::function::Batching;
 use pullback::implicit::{LinearSolve, LinearSolver, Root};
 use pullback::{DType, Function as _, Result};
 use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 
@@ -93,13 +96,47 @@ fn solved(p: &PyTree, out: &Bound<'_, PyAny>) -> Result<PyTree> {
     Ok(Shaped::new(found.leaves, structure))
 }
 
+/// The Python functions that closures hold.
+#[derive(Default)]
+struct Functions(Vec<Arc<Py<PyAny>>>);
+
+impl Functions {
+    fn add(&mut self, name: &'static str, f: &Bound<'_, PyAny>) -> PyResult<Arc<Py<PyAny>>> {
+        check_callable(name, f)?;
+        let f = Arc::new(f.clone().unbind());
+        self.0.push(f.clone());
+        Ok(f)
+    }
+}
+
+/// What the collector is told of an object that holds functions behind counted pointers.
+///
+/// Recorded operations may hold them, too. Then they are not the object's own, and the collector must not count them as such: it would
+/// clear functions that are still called.
+struct Own {
+    functions: Functions,
+    /// The number of holders when the object was made.
+    holders: usize,
+}
+
+impl Own {
+    fn traverse(&self, holders: usize, visit: &PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
+        // The closure's, and the one here.
+        let is_own = |f: &&Arc<Py<PyAny>>| Arc::strong_count(f) == 2;
+        if self.holders != holders {
+            return Ok(());
+        }
+        self.functions.0.iter().filter(is_own).try_for_each(|f| visit.call(&**f))
+    }
+}
+
 /// A Python function of one tree, such as a solver.
 fn of_one(
     name: &'static str,
     f: &Bound<'_, PyAny>,
+    functions: &mut Functions,
 ) -> PyResult<impl Fn(&PyTree) -> Result<PyTree> + Send + Sync + use<>> {
-    check_callable(name, f)?;
-    let f = f.clone().unbind();
+    let f = functions.add(name, f)?;
     Ok(move |p: &PyTree| {
         Python::attach(|py| {
             let out = p.build(py).and_then(|p| f.bind(py).call1((p,))).map_err(from_py)?;
@@ -112,9 +149,9 @@ fn of_one(
 fn of_two(
     name: &'static str,
     f: &Bound<'_, PyAny>,
-) -> PyResult<impl Fn(&PyTree, &PyTree) -> Result<PyTree> + Clone + Send + Sync + use<>> {
-    check_callable(name, f)?;
-    let f = std::sync::Arc::new(f.clone().unbind());
+    functions: &mut Functions,
+) -> PyResult<impl Fn(&PyTree, &PyTree) -> Result<PyTree> + Send + Sync + use<>> {
+    let f = functions.add(name, f)?;
     Ok(move |p: &PyTree, x: &PyTree| {
         Python::attach(|py| {
             let run = || f.bind(py).call1((p.build(py)?, x.build(py)?));
@@ -147,6 +184,7 @@ fn parse_batching(name: &str, batching: &str) -> PyResult<Batching> {
 #[pyclass(module = "pullback.implicit", frozen, weakref)]
 pub struct Solution {
     root: Root<PyTree, PyTree>,
+    own: Own,
 }
 
 #[pymethods]
@@ -154,6 +192,10 @@ impl Solution {
     fn __call__<'py>(&self, p: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let tree = flatten(p)?;
         catch(|| self.root.apply(&tree)).or_raise()?.build(p.py())
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
+        self.own.traverse(self.root.holders(), &visit)
     }
 
     #[classmethod]
@@ -174,7 +216,12 @@ struct Options<'a, 'py> {
     max_iterations: Option<usize>,
 }
 
-fn solution(name: &'static str, mut root: Root<PyTree, PyTree>, options: Options<'_, '_>) -> PyResult<Solution> {
+fn solution(
+    name: &'static str,
+    mut root: Root<PyTree, PyTree>,
+    functions: Functions,
+    options: Options<'_, '_>,
+) -> PyResult<Solution> {
     root = root.batching(parse_batching(name, options.batching)?);
     if let Some(solver) = options.linear_solver {
         root = root.linear_solver(solver.get().solver);
@@ -185,7 +232,8 @@ fn solution(name: &'static str, mut root: Root<PyTree, PyTree>, options: Options
     if let Some(n) = options.max_iterations {
         root = root.max_iterations(n);
     }
-    Ok(Solution { root })
+    let own = Own { functions, holders: root.holders() };
+    Ok(Solution { root, own })
 }
 
 fn one_of(name: &str) -> PyErr {
@@ -230,13 +278,14 @@ fn root(
     max_iterations: Option<usize>,
 ) -> PyResult<Solution> {
     let name = "root";
-    let f = of_two(name, f)?;
+    let mut functions = Functions::default();
+    let f = of_two(name, f, &mut functions)?;
     let root = match (solve, start) {
-        (Some(solve), None) => Root::new(f, of_one(name, solve)?),
-        (None, Some(start)) => Root::newton(f, of_one(name, start)?),
+        (Some(solve), None) => Root::new(f, of_one(name, solve, &mut functions)?),
+        (None, Some(start)) => Root::newton(f, of_one(name, start, &mut functions)?),
         _ => return Err(one_of(name)),
     };
-    solution(name, root, Options { linear_solver, batching, tolerance, max_iterations })
+    solution(name, root, functions, Options { linear_solver, batching, tolerance, max_iterations })
 }
 
 /// The fixed point ``x = f(p, x)``, as a function of the parameters `p`, a tree.
@@ -265,19 +314,21 @@ fn fixed_point(
     max_iterations: Option<usize>,
 ) -> PyResult<Solution> {
     let name = "fixed_point";
-    let f = of_two(name, f)?;
+    let mut functions = Functions::default();
+    let f = of_two(name, f, &mut functions)?;
     let root = match (solve, start) {
-        (Some(solve), None) => Root::fixed_point(f, of_one(name, solve)?),
-        (None, Some(start)) => Root::iterate(f, of_one(name, start)?),
+        (Some(solve), None) => Root::fixed_point(f, of_one(name, solve, &mut functions)?),
+        (None, Some(start)) => Root::iterate(f, of_one(name, start, &mut functions)?),
         _ => return Err(one_of(name)),
     };
-    solution(name, root, Options { linear_solver, batching, tolerance, max_iterations })
+    solution(name, root, functions, Options { linear_solver, batching, tolerance, max_iterations })
 }
 
 /// The solution of a linear system as a function of its parameters and its right-hand side, which `linear_solve` returns.
 #[pyclass(module = "pullback.implicit", frozen, weakref)]
 pub struct LinearSolution {
     system: LinearSolve<PyTree, PyTree>,
+    own: Own,
 }
 
 #[pymethods]
@@ -285,6 +336,10 @@ impl LinearSolution {
     fn __call__<'py>(&self, p: &Bound<'py, PyAny>, b: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let both = (flatten(p)?, flatten(b)?);
         catch(|| self.system.apply(&both)).or_raise()?.build(p.py())
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
+        self.own.traverse(self.system.holders(), &visit)
     }
 
     #[classmethod]
@@ -324,12 +379,14 @@ fn linear_solve(
     batching: &str,
 ) -> PyResult<LinearSolution> {
     let name = "linear_solve";
-    let mut system = LinearSolve::new(of_two(name, matvec)?).batching(parse_batching(name, batching)?);
+    let mut functions = Functions::default();
+    let matvec = of_two(name, matvec, &mut functions)?;
+    let mut system = LinearSolve::new(matvec).batching(parse_batching(name, batching)?);
     if let Some(solve) = solve {
-        system = system.solve(of_two(name, solve)?);
+        system = system.solve(of_two(name, solve, &mut functions)?);
     }
     if let Some(solve) = transpose_solve {
-        system = system.transpose_solve(of_two(name, solve)?);
+        system = system.transpose_solve(of_two(name, solve, &mut functions)?);
     }
     if symmetric {
         system = system.symmetric();
@@ -337,7 +394,8 @@ fn linear_solve(
     if let Some(solver) = linear_solver {
         system = system.linear_solver(solver.get().solver);
     }
-    Ok(LinearSolution { system })
+    let own = Own { functions, holders: system.holders() };
+    Ok(LinearSolution { system, own })
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {

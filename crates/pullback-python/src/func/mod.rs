@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 
+mod cached;
 mod call;
 mod control;
 mod curvature;
@@ -18,6 +19,7 @@ mod vmap;
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let func = PyModule::new(module.py(), "pullback.func")?;
     func.add_class::<graph::PyGraph>()?;
+    func.add_class::<cached::PyCached>()?;
     func.add_class::<transformed::Transformed>()?;
     func.add_class::<vjp::VjpFunction>()?;
     func.add_class::<vjp::JvpFunction>()?;
@@ -39,6 +41,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     func.add_function(wrap_pyfunction!(curvature::hessian_diagonal, &func)?)?;
     func.add_function(wrap_pyfunction!(graph::capture, &func)?)?;
     func.add_function(wrap_pyfunction!(graph::checkpoint, &func)?)?;
+    func.add_function(wrap_pyfunction!(cached::cached, &func)?)?;
     func.add_function(wrap_pyfunction!(control::cond, &func)?)?;
     func.add_function(wrap_pyfunction!(control::while_loop, &func)?)?;
     func.add_function(wrap_pyfunction!(control::fori, &func)?)?;

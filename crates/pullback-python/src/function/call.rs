@@ -3,16 +3,16 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pullback::function::{WrittenAs, backward_from_jvp, jvp_from_backward, rules};
-use pullback::{Context, Cotangent, Error, ErrorKind, Function, Result, Static, Tensor, TensorType, VmapInfo};
+use pullback::{Context, Cotangent, Error, ErrorKind, Function, Result, Static, Tensor, VmapInfo};
 use pyo3::exceptions::PyUserWarning;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyTuple, PyType};
+use pyo3::types::{PyDict, PyTuple, PyType};
 
 use super::class::{self, Facts, Lanes};
-use super::context::{FunctionCtx, Notes, PyVmapInfo, Saved, ToSave};
-use super::outputs::{Objects, Outputs, build_all, build_hollow};
-use super::returned::{self, Parts, all_entries, in_dtype, name_of_leaf, wrong};
+use super::context::{FunctionCtx, GradDTypes, Notes, ToSave};
+use super::outputs::{Objects, Outputs, build_all};
+use super::returned::{Parts, name_of_leaf, wrong};
 use super::severed::Severed;
 use crate::autograd::Block;
 use crate::convert::wrap;
@@ -23,13 +23,13 @@ use crate::tree::{Structure, flatten_into};
 
 /// A class and the arguments of one call. Clones are the same call.
 #[derive(Clone)]
-pub struct Call(Arc<Data>);
+pub struct Call(pub(super) Arc<Data>);
 
-struct Data {
+pub(super) struct Data {
     class: Py<PyType>,
-    facts: Arc<Facts>,
+    pub(super) facts: Arc<Facts>,
     /// The arguments, with places for their tensors.
-    args: Vec<Structure>,
+    pub(super) args: Vec<Structure>,
     /// For each argument, whether any level differentiates it.
     needs: Arc<[bool]>,
     /// What was found in each run, by the address of its first output. There are several where a graph is run again.
@@ -42,17 +42,18 @@ pub struct Run {
     /// Arguments that were changed in place, each with the number of the output tensor that is their new value.
     pub dirty: Vec<(usize, usize)>,
     /// What a `forward` with `ctx` kept.
-    kept: Option<Kept>,
+    pub(super) kept: Option<Kept>,
 }
 
 /// Two sets of saved tensors: for `backward` and for `jvp`.
 type Sets<T> = [Option<Vec<Option<T>>>; 2];
 
 /// What a `forward` with `ctx` kept, by places, so that each level finds its own values there.
-struct Kept {
+pub(super) struct Kept {
     sets: Sets<Place>,
     non_differentiable: Vec<usize>,
     zeros_stay_none: bool,
+    grad_dtypes: Option<GradDTypes>,
     attributes: Option<Py<PyDict>>,
 }
 
@@ -67,21 +68,18 @@ enum Place {
 /// What the rules of a call read besides tensors.
 pub struct State {
     /// For each argument, whether it is differentiated at this level.
-    needs: Arc<[bool]>,
+    pub(super) needs: Arc<[bool]>,
     /// For each of the two sets, whether there is a tensor or None.
-    sets: [Option<Box<[bool]>>; 2],
-    zeros_stay_none: bool,
-    non_differentiable: Vec<usize>,
-    attributes: Option<Py<PyDict>>,
+    pub(super) sets: [Option<Box<[bool]>>; 2],
+    pub(super) zeros_stay_none: bool,
+    pub(super) grad_dtypes: Option<GradDTypes>,
+    pub(super) non_differentiable: Vec<usize>,
+    pub(super) attributes: Option<Py<PyDict>>,
 }
 
-type SavedTree = (Vec<Tensor>, Static<Arc<State>>);
+pub(super) type SavedTree = (Vec<Tensor>, Static<Arc<State>>);
 
-/// The rules, with the set that each reads.
-const BACKWARD: (&str, usize) = ("backward", 0);
-const JVP: (&str, usize) = ("jvp", 1);
-
-fn wrapped<'py>(py: Python<'py>, tensors: &[Tensor]) -> Result<Vec<Bound<'py, PyTensor>>> {
+pub(super) fn wrapped<'py>(py: Python<'py>, tensors: &[Tensor]) -> Result<Vec<Bound<'py, PyTensor>>> {
     tensors.iter().map(|t| wrap(py, t.clone()).map_err(from_py)).collect()
 }
 
@@ -124,7 +122,7 @@ impl Call {
         self.run_if_any().expect("a call that succeeded has run `forward` or `vmap`")
     }
 
-    fn set_run(&self, outputs: &[Tensor], run: Run) {
+    pub(super) fn set_run(&self, outputs: &[Tensor], run: Run) {
         let entry = (outputs.first().map_or(0, Tensor::concrete_address), Arc::new(run));
         let mut runs = self.runs();
         // Who held the outputs of an earlier run with this address has dropped them.
@@ -136,17 +134,21 @@ impl Call {
     }
 
     /// How messages name an argument tensor.
-    fn name_of_input(&self, leaf: usize) -> String {
+    pub(super) fn name_of_input(&self, leaf: usize) -> String {
         name_of_leaf(&Parts { structures: &self.0.args, name: &|k| self.0.facts.argument(k) }, leaf)
     }
 
     /// The arguments, with these objects for their tensors.
-    fn arguments<'py>(&self, py: Python<'py>, objects: &[Bound<'py, PyTensor>]) -> Result<Vec<Bound<'py, PyAny>>> {
+    pub(super) fn arguments<'py>(
+        &self,
+        py: Python<'py>,
+        objects: &[Bound<'py, PyTensor>],
+    ) -> Result<Vec<Bound<'py, PyAny>>> {
         build_all(py, &self.0.args, &mut objects.iter().map(|t| t.clone().into_any())).map_err(from_py)
     }
 
     /// Calls a method of the user. What it raises travels on as it is, with a note that names the method.
-    fn call<'py>(
+    pub(super) fn call<'py>(
         &self,
         method: &Bound<'py, PyAny>,
         name: &str,
@@ -233,6 +235,7 @@ impl Call {
                 sets: [notes.backward.map(&mut keep), notes.forward.map(&mut keep)],
                 non_differentiable: self.marked(py, &notes.non_differentiable, &results)?,
                 zeros_stay_none: notes.zeros_stay_none,
+                grad_dtypes: checked_dtypes(notes.grad_dtypes, &outputs)?,
                 attributes,
             })
         } else {
@@ -297,7 +300,7 @@ impl Call {
     }
 
     /// The arguments that were changed in place, each with the output that is its new value.
-    fn dirty(
+    pub(super) fn dirty(
         &self,
         py: Python<'_>,
         objects: &[Bound<'_, PyTensor>],
@@ -390,6 +393,7 @@ impl Call {
                 needs,
                 sets,
                 zeros_stay_none: notes.zeros_stay_none,
+                grad_dtypes: checked_dtypes(notes.grad_dtypes, &run.outputs)?,
                 non_differentiable: marks,
                 attributes,
             })),
@@ -433,183 +437,27 @@ impl Call {
                 needs,
                 sets,
                 zeros_stay_none: kept.zeros_stay_none,
+                grad_dtypes: kept.grad_dtypes.clone(),
                 non_differentiable: marks,
                 attributes,
             })),
         ))
     }
-
-    /// The context of a rule.
-    fn context<'py>(
-        &self,
-        py: Python<'py>,
-        (tensors, Static(state)): &SavedTree,
-        (method, set): (&'static str, usize),
-    ) -> Result<Bound<'py, FunctionCtx>> {
-        let count = |set: &Option<Box<[bool]>>| set.iter().flatten().filter(|present| **present).count();
-        let first = if set == 0 { 0 } else { count(&state.sets[0]) };
-        let mut own = tensors[first..].iter();
-        let tensors = match &state.sets[set] {
-            Some(pattern) => pattern.iter().map(|present| if *present { own.next().cloned() } else { None }).collect(),
-            None => Vec::new(),
-        };
-        let only_for_other = state.sets[set].is_none() && state.sets[1 - set].is_some();
-        let needs = state.needs.clone();
-        let attributes = state.attributes.as_ref().map(|attributes| attributes.clone_ref(py));
-        let saved = Saved { tensors, only_for_other };
-        Bound::new(py, FunctionCtx::of_rule(self.0.facts.name.clone(), needs, (method, saved), attributes))
-            .map_err(from_py)
-    }
-
-    fn run_backward(
-        &self,
-        py: Python<'_>,
-        rule: &Bound<'_, PyAny>,
-        ctx: &Context<Self>,
-        saved: &SavedTree,
-        grads: &[Cotangent],
-    ) -> Result<Vec<Cotangent>> {
-        let run = self.run();
-        let mut args = vec![self.context(py, saved, BACKWARD)?.into_any()];
-        let mut grads = grads.iter();
-        let mut next = || {
-            let grad = grads.next().filter(|grad| !(saved.1.0.zeros_stay_none && grad.is_zero()));
-            object(py, grad)
-        };
-        for slot in &run.outputs.slots {
-            args.push(build_hollow(py, slot, &mut next).map_err(from_py)?);
-        }
-        if self.0.facts.boxed {
-            let grads = PyList::new(py, args.drain(1..)).map_err(from_py)?;
-            args.push(grads.into_any());
-        }
-        let returned = self.call(rule, "backward", args)?;
-        let (needs, types) = (ctx.needs_input_grad(), ctx.input_types());
-        self.refuse_missing(needs, &returned)?;
-        let parts = Parts { structures: &self.0.args, name: &|k| self.0.facts.argument(k) };
-        let found = all_entries("gradient", "argument", &parts, &returned, true)?;
-        let fit = |(k, grad): (usize, Option<Tensor>)| match grad {
-            Some(grad) if !types[k].dtype.is_differentiable() => {
-                let (name, ty, got) = (self.name_of_input(k), &types[k], grad.ty());
-                let text = format!("expected None as the gradient of {name}, which is {ty} and takes none, got {got}");
-                Err(wrong(ErrorKind::Rule, text, ""))
-            }
-            Some(grad) if needs[k] => Ok(in_dtype("gradient", &|| self.name_of_input(k), grad, &types[k])?.into()),
-            _ => Ok(Cotangent::zero()),
-        };
-        found.into_iter().enumerate().map(fit).collect()
-    }
-
-    /// An error for a container with tensors that need gradients for which there is only one None: it may be meant for what is
-    /// no tensor.
-    fn refuse_missing(&self, needs: &[bool], returned: &Bound<'_, PyAny>) -> Result<()> {
-        let Ok(returned) = returned.cast::<PyTuple>() else { return Ok(()) };
-        let mut leaf = 0;
-        for (k, (structure, value)) in self.0.args.iter().zip(returned.iter()).enumerate() {
-            let own = leaf..leaf + structure.leaves();
-            leaf = own.end;
-            if matches!(structure, Structure::Node(_)) && value.is_none() && needs[own].contains(&true) {
-                let (name, structure) = (self.0.facts.argument(k), structure.describe());
-                let text = format!("expected gradients for {name} in its structure, {structure}, got None");
-                return Err(wrong(ErrorKind::Rule, text, "return a tensor or None in the place of each tensor"));
-            }
-        }
-        Ok(())
-    }
-
-    fn run_jvp(
-        &self,
-        py: Python<'_>,
-        rule: &Bound<'_, PyAny>,
-        ctx: &Context<Self>,
-        saved: &SavedTree,
-        tangents: &[Cotangent],
-    ) -> Result<Vec<Cotangent>> {
-        let (run, types) = (self.run(), ctx.input_types());
-        let zeros_stay_none = saved.1.0.zeros_stay_none;
-        let mut args = vec![self.context(py, saved, JVP)?.into_any()];
-        let mut given = tangents.iter().zip(types.iter());
-        let mut next = || {
-            let tangent = given.next().filter(|(_, ty)| ty.dtype.is_differentiable()).map(|(tangent, _)| tangent);
-            object(py, tangent.filter(|tangent| !(zeros_stay_none && tangent.is_zero())))
-        };
-        for structure in &self.0.args {
-            args.push(build_hollow(py, structure, &mut next).map_err(from_py)?);
-        }
-        let returned = self.call(rule, "jvp", args)?;
-        let parts = Parts { structures: &run.outputs.slots, name: &|k| format!("output {k}") };
-        let found = all_entries("tangent", "output", &parts, &returned, false)?;
-        let (types, visible) = (ctx.output_types(), run.outputs.leaves);
-        let mut fitted = Vec::with_capacity(types.len());
-        for (k, tangent) in found.into_iter().enumerate() {
-            let (ty, name) = (&types[k], || run.outputs.name(k));
-            let constant = !ty.dtype.is_differentiable() || saved.1.0.non_differentiable.contains(&k);
-            fitted.push(match tangent {
-                Some(_) if constant => {
-                    let name = name();
-                    let text =
-                        format!("expected None as the tangent of {name}, which is not differentiable, got a tensor");
-                    return Err(wrong(ErrorKind::Rule, text, ""));
-                }
-                Some(tangent) => in_dtype("tangent", &name, tangent, ty)?.into(),
-                None if constant || zeros_stay_none => Cotangent::zero(),
-                None => return Err(missing_tangent(&name(), ty)),
-            });
-        }
-        // Those of intermediate values are not known, and where they matter `Severed` refuses.
-        fitted.resize(visible.max(types.len()), Cotangent::zero());
-        Ok(fitted)
-    }
-
-    fn run_vmap(
-        &self,
-        py: Python<'_>,
-        rule: &Bound<'_, PyAny>,
-        info: &VmapInfo,
-        dims: &[Option<usize>],
-        inputs: &[Tensor],
-    ) -> Result<(Vec<Tensor>, Vec<Option<usize>>)> {
-        let objects = wrapped(py, inputs)?;
-        let mut dims = dims.iter();
-        let mut next = || Ok(dims.next().copied().flatten().into_pyobject(py)?.into_any());
-        let in_dims: Vec<Bound<'_, PyAny>> = self
-            .0
-            .args
-            .iter()
-            .map(|structure| build_hollow(py, structure, &mut next))
-            .collect::<PyResult<_>>()
-            .map_err(from_py)?;
-        let info = Bound::new(py, PyVmapInfo::new(info)).map_err(from_py)?;
-        let mut args = vec![info.into_any(), PyTuple::new(py, in_dims).map_err(from_py)?.into_any()];
-        args.extend(self.arguments(py, &objects)?);
-        let returned = self.call(rule, "vmap", args)?;
-        let (output, out_dims) = returned::lanes(&returned)?;
-        let (outputs, Objects(results)) = Outputs::of(&output).map_err(from_py)?;
-        let outs: Vec<Tensor> = results.iter().map(|t| t.get().get()).collect();
-        let out_dims = returned::out_dims(&outputs, &outs, &out_dims)?;
-        let changed: Vec<bool> = objects.iter().zip(inputs).map(|(t, old)| !t.get().get().is_same(old)).collect();
-        // A Function that the rule calls has checked the marks.
-        let marks: Vec<Py<PyTensor>> =
-            objects.iter().zip(&changed).filter(|(_, changed)| **changed).map(|(t, _)| t.clone().unbind()).collect();
-        let dirty = self.dirty(py, &objects, &results, &changed, &marks)?;
-        self.set_run(&outs, Run { outputs, dirty, kept: None });
-        Ok((outs, out_dims))
-    }
 }
 
-/// A (co)tangent as a Python value, where nothing is None.
-fn object<'py>(py: Python<'py>, value: Option<&Cotangent>) -> PyResult<Bound<'py, PyAny>> {
-    use crate::error::OrRaise as _;
-    match value {
-        Some(value) => Ok(wrap(py, value.tensor().or_raise()?)?.into_any()),
-        None => Ok(py.None().into_bound(py)),
+/// The dtypes of gradients, of which there must be one for each returned value.
+fn checked_dtypes(dtypes: Option<GradDTypes>, outputs: &Outputs) -> Result<Option<GradDTypes>> {
+    let count = outputs.slots.len();
+    match dtypes {
+        Some(dtypes) if dtypes.len() != count => {
+            let got = dtypes.len();
+            let text = format!(
+                "expected {count} dtypes in `ctx.set_output_grad_dtype`, one for each returned value, got {got}"
+            );
+            Err(wrong(ErrorKind::Arity, text, "give None for a gradient that stays as it is"))
+        }
+        dtypes => Ok(dtypes),
     }
-}
-
-fn missing_tangent(name: &str, ty: &TensorType) -> Error {
-    let text = format!("expected a tangent for {name} ({ty}), got None");
-    let help = "return zeros if it does not depend on the inputs; with `ctx.set_materialize_grads(False)`, None stands for them";
-    wrong(ErrorKind::Rule, text, help)
 }
 
 impl Function for Call {

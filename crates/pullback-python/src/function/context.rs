@@ -2,13 +2,14 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use pullback::{Randomness, Tensor};
+use pullback::{DType, Randomness, Tensor};
 use pyo3::exceptions::{PyAttributeError, PyRuntimeError, PyTypeError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 
 use crate::convert::wrap;
+use crate::dtype::{DTypeArg, python_name};
 use crate::tensor::PyTensor;
 use crate::tree::{class_name, flatten};
 
@@ -23,7 +24,11 @@ pub struct Notes {
     pub non_differentiable: Vec<Py<PyTensor>>,
     pub dirty: Vec<Py<PyTensor>>,
     pub zeros_stay_none: bool,
+    pub grad_dtypes: Option<GradDTypes>,
 }
+
+/// For each returned value, the dtype that its gradient is converted to for `backward`.
+pub type GradDTypes = Arc<[Option<DType>]>;
 
 /// What a rule finds saved: its own set, and whether only the other one exists.
 pub struct Saved {
@@ -202,6 +207,33 @@ impl FunctionCtx {
             )));
         };
         self.note("set_materialize_grads", |notes| notes.zeros_stay_none = !value)
+    }
+
+    /// The dtypes in which `backward` gets the gradients of the returned values, one for each; None for that of the value. It is called
+    /// at most once.
+    #[pyo3(signature = (*dtypes))]
+    fn set_output_grad_dtype(&self, dtypes: &Bound<'_, PyTuple>) -> PyResult<()> {
+        let function = &self.function;
+        let what = "set_output_grad_dtype";
+        let one = |dtype: Bound<'_, PyAny>| match dtype.extract::<Option<DTypeArg>>()? {
+            Some(DTypeArg(dtype)) if !dtype.is_differentiable() => Err(PyTypeError::new_err(format!(
+                "function `{function}`: expected floating dtypes in `ctx.{what}`, got {}",
+                python_name(dtype)
+            ))),
+            dtype => Ok(dtype.map(|dtype| dtype.0)),
+        };
+        let dtypes: GradDTypes = dtypes.iter().map(one).collect::<PyResult<Vec<_>>>()?.into();
+        let mut is_second = false;
+        self.note(what, |notes| {
+            is_second = notes.grad_dtypes.is_some();
+            notes.grad_dtypes.replace(dtypes)
+        })?;
+        match is_second {
+            true => Err(PyRuntimeError::new_err(format!(
+                "function `{function}`: expected one call of `ctx.{what}`, got two"
+            ))),
+            false => Ok(()),
+        }
     }
 
     /// The attributes are all through which a context can reach itself. They are a dict, which the collector knows how to clear.

@@ -6,6 +6,7 @@ mod class;
 mod context;
 mod outputs;
 mod returned;
+mod rule;
 mod severed;
 
 use pullback::autograd::GradMode;

@@ -4,6 +4,7 @@ use pullback::dynamic::{Kind, Parameter, Value};
 use pullback::{DType, Tensor};
 use pyo3::Borrowed;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
+use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyString, PyTuple};
 use smallvec::SmallVec;
@@ -40,7 +41,7 @@ impl Refused {
     pub fn raise(self, overload: &Overload, is_method: bool) -> PyErr {
         // The tensor whose method it is does not count.
         let hidden = usize::from(is_method);
-        let name = overload.form.name;
+        let name = overload.name;
         let parameter = |k: usize| &overload.parameters[k].of;
         match self {
             Refused::Missing(k) => PyTypeError::new_err(format!(
@@ -65,6 +66,10 @@ impl Refused {
             Refused::Type(k, found) => {
                 let p = parameter(k);
                 let help = match p.kind {
+                    // The class of another library, such as PyTorch.
+                    Kind::Tensor | Kind::Tensors | Kind::Operand if found.ends_with("Tensor") && found != "Tensor" => {
+                        "; help: convert it with `pullback.from_dlpack`"
+                    }
                     Kind::Tensor | Kind::Tensors | Kind::Operand if found != "Tensor" && found != "NoneType" => {
                         "; help: make tensors with `pullback.tensor`"
                     }
@@ -93,9 +98,14 @@ impl Refused {
     }
 }
 
-/// The name of an object's type.
+/// The name of an object's type; of one that is called as ours is, with its module.
 pub fn type_name(object: Borrowed<'_, '_, PyAny>) -> String {
-    object.get_type().name().map_or_else(|_| "object".to_owned(), |name| name.to_string())
+    let class = object.get_type();
+    let name = class.name().map_or_else(|_| "object".to_owned(), |name| name.to_string());
+    if name == "Tensor" && !object.is_instance_of::<PyTensor>() {
+        return class.fully_qualified_name().map_or(name, |name| name.to_string());
+    }
+    name
 }
 
 #[cold]
@@ -111,13 +121,32 @@ pub fn is_int(object: Borrowed<'_, '_, PyAny>) -> bool {
 
 /// Whether an object is a number that is none of Python's: NumPy's have no length and the method, tensors are something else.
 fn is_scalar(object: Borrowed<'_, '_, PyAny>, method: &str) -> bool {
-    !object.is_instance_of::<PyString>()
+    // Lists are frequent, and to ask for an attribute that there is not takes long.
+    let is_list = object.is_instance_of::<PyTuple>() || object.is_instance_of::<PyList>();
+    !is_list
+        && !object.is_instance_of::<PyString>()
         && object.hasattr(method).unwrap_or(false)
         && (object.is_instance_of::<PyTensor>() || !object.get_type().hasattr("__len__").unwrap_or(true))
 }
 
+/// The value of an int of Python itself that fits.
+#[inline]
+fn plain_int(object: Borrowed<'_, '_, PyAny>) -> Option<i64> {
+    let int = object.cast_exact::<PyInt>().ok()?;
+    // SAFETY: it is an int.
+    let value = unsafe { ffi::PyLong_AsLongLong(int.as_ptr()) };
+    if value == -1 {
+        // Either that, or it does not fit.
+        return int.extract().ok();
+    }
+    Some(value)
+}
+
 #[inline]
 fn int(object: Borrowed<'_, '_, PyAny>, k: usize) -> Result<i64, Refused> {
+    if let Some(value) = plain_int(object) {
+        return Ok(value);
+    }
     if !is_int(object) {
         return Err(wrong(object, k));
     }
@@ -136,7 +165,7 @@ fn int(object: Borrowed<'_, '_, PyAny>, k: usize) -> Result<i64, Refused> {
 pub fn is_element(parameter: &Parameter, object: Borrowed<'_, '_, PyAny>) -> bool {
     match parameter.kind {
         Kind::Tensors => object.is_instance_of::<PyTensor>(),
-        _ => is_int(object),
+        _ => object.is_exact_instance_of::<PyInt>() || is_int(object),
     }
 }
 
@@ -148,7 +177,13 @@ pub fn all<'a, 'py: 'a>(
 ) -> Result<Value, Refused> {
     Ok(match parameter.kind {
         Kind::Tensors => Value::Tensors(elements.map(|object| tensor(object, k)).collect::<Result<_, _>>()?),
-        _ => Value::Ints(elements.map(|object| int(object, k)).collect::<Result<_, _>>()?),
+        _ => {
+            let mut all = SmallVec::new();
+            for object in elements {
+                all.push(int(object, k)?);
+            }
+            Value::Ints(all)
+        }
     })
 }
 
@@ -182,30 +217,49 @@ fn operand(object: Borrowed<'_, '_, PyAny>, k: usize) -> Result<Value, Refused> 
     }
 }
 
-/// The elements of a list, a tuple or another sequence that is no text.
+/// Goes through a list, a tuple or another sequence that is no text.
+fn each_element<'py>(
+    object: Borrowed<'_, 'py, PyAny>,
+    k: usize,
+    mut each: impl FnMut(Borrowed<'_, 'py, PyAny>) -> Result<(), Refused>,
+) -> Result<(), Refused> {
+    if let Ok(tuple) = object.cast::<PyTuple>() {
+        return tuple.iter_borrowed().try_for_each(each);
+    }
+    if let Ok(list) = object.cast::<PyList>() {
+        return list.iter().try_for_each(|x| each(x.as_borrowed()));
+    }
+    if object.is_instance_of::<PyString>() || object.is_instance_of::<PyTensor>() {
+        return Err(wrong(object, k));
+    }
+    let Ok(mut all) = object.try_iter() else { return Err(wrong(object, k)) };
+    all.try_for_each(|x| each(x.map_err(Refused::Raised)?.as_borrowed()))
+}
+
+/// Its elements in a list.
 fn elements<'py, T>(
     object: Borrowed<'_, 'py, PyAny>,
     k: usize,
     mut each: impl FnMut(Borrowed<'_, 'py, PyAny>) -> Result<T, Refused>,
 ) -> Result<Vec<T>, Refused> {
-    if let Ok(tuple) = object.cast::<PyTuple>() {
-        return tuple.iter().map(|x| each(x.as_borrowed())).collect();
-    }
-    if let Ok(list) = object.cast::<PyList>() {
-        return list.iter().map(|x| each(x.as_borrowed())).collect();
-    }
-    if object.is_instance_of::<PyString>() || object.is_instance_of::<PyTensor>() {
-        return Err(wrong(object, k));
-    }
-    let Ok(all) = object.try_iter() else { return Err(wrong(object, k)) };
-    all.map(|x| each(x.map_err(Refused::Raised)?.as_borrowed())).collect()
+    let mut all = Vec::new();
+    each_element(object, k, |x| {
+        all.push(each(x)?);
+        Ok(())
+    })?;
+    Ok(all)
 }
 
 fn int_list(object: Borrowed<'_, '_, PyAny>, k: usize) -> Result<Value, Refused> {
     if is_int(object) {
         return Ok(Value::Ints(SmallVec::from_slice(&[int(object, k)?])));
     }
-    Ok(Value::Ints(SmallVec::from_vec(elements(object, k, |x| int(x, k))?)))
+    let mut all = SmallVec::new();
+    each_element(object, k, |x| {
+        all.push(int(x, k)?);
+        Ok(())
+    })?;
+    Ok(Value::Ints(all))
 }
 
 fn choice(object: Borrowed<'_, '_, PyAny>, k: usize, names: &[&str]) -> Option<Result<Value, Refused>> {

@@ -105,8 +105,10 @@ fn panicked(panic: &(dyn Any + Send)) -> PyErr {
 fn call(operation: &Operation, given: &Given<'_, '_>) -> PyResult<Py<PyAny>> {
     let mut first = None;
     for overload in &operation.overloads {
-        match bind(overload, given) {
-            Ok(arguments) => return run(given.py, overload, arguments),
+        // They are large, so they are filled in where they stay.
+        let mut arguments = Arguments::new(overload.name);
+        match bind(overload, given, &mut arguments) {
+            Ok(()) => return run(operation, overload, given, &mut arguments),
             // What the user's code raised is no reason to try another overload.
             Err(Refused::Raised(raised)) => return Err(raised),
             Err(refused) => first = first.or(Some(refused)),
@@ -119,17 +121,24 @@ fn call(operation: &Operation, given: &Given<'_, '_>) -> PyResult<Py<PyAny>> {
 }
 
 #[inline]
-fn run(py: Python<'_>, overload: &Overload, mut arguments: Arguments) -> PyResult<Py<PyAny>> {
-    let call = overload.form.call;
-    let outcome = compute(py, arguments.numel(), || call(&mut arguments)).or_raise()?;
+fn run(
+    operation: &Operation,
+    overload: &Overload,
+    given: &Given<'_, '_>,
+    arguments: &mut Arguments,
+) -> PyResult<Py<PyAny>> {
+    let (py, call) = (given.py, overload.form.call);
+    let outcome = compute(py, arguments.numel(), || call(arguments)).or_raise()?;
+    if operation.in_place {
+        return outcome::in_place(operation.name, given.me, outcome);
+    }
     outcome::to_python(py, overload, outcome)
 }
 
-/// The arguments in the order of the parameters.
+/// Adds the arguments in the order of the parameters.
 #[inline]
-fn bind(overload: &Overload, given: &Given<'_, '_>) -> Result<Arguments, Refused> {
+fn bind(overload: &Overload, given: &Given<'_, '_>, arguments: &mut Arguments) -> Result<(), Refused> {
     let parameters = &overload.parameters;
-    let mut arguments = Arguments::new(overload.form.name);
     let count = given.count();
     let mut named = SmallVec::<[usize; 8]>::new();
     if let Some(names) = &given.names {
@@ -145,7 +154,7 @@ fn bind(overload: &Overload, given: &Given<'_, '_>) -> Result<Arguments, Refused
                     let rest = (k..count).filter_map(|k| given.at(k));
                     arguments.push(argument::all(&parameter.of, rest, k)?);
                     return match parameters.get(k + 1) {
-                        None => Ok(arguments),
+                        None => Ok(()),
                         Some(_) => finish(overload, given, &named, k + 1, arguments),
                     };
                 }
@@ -158,7 +167,7 @@ fn bind(overload: &Overload, given: &Given<'_, '_>) -> Result<Arguments, Refused
     if count > parameters.len() {
         return Err(Refused::TooMany(count));
     }
-    Ok(arguments)
+    Ok(())
 }
 
 /// The arguments from parameter `from` on, of which none is given by position.
@@ -167,8 +176,8 @@ fn finish(
     given: &Given<'_, '_>,
     named: &[usize],
     from: usize,
-    mut arguments: Arguments,
-) -> Result<Arguments, Refused> {
+    arguments: &mut Arguments,
+) -> Result<(), Refused> {
     for (k, parameter) in overload.parameters.iter().enumerate().skip(from) {
         arguments.push(match named.iter().position(|&n| n == k) {
             Some(at) => argument::value(&parameter.of, given.object(given.positional + at), k)?,
@@ -176,7 +185,7 @@ fn finish(
             None => return Err(Refused::Missing(k)),
         });
     }
-    Ok(arguments)
+    Ok(())
 }
 
 /// The parameter of each argument that is given by name.

@@ -38,6 +38,9 @@ impl Docs {
 
     /// What `help()` shows.
     pub fn of(&self, operation: &Operation) -> String {
+        if operation.in_place {
+            return Docs::in_place(operation);
+        }
         if let [overload] = &operation.overloads[..] {
             return self.of_row(overload.row, overload.form);
         }
@@ -47,6 +50,22 @@ impl Docs {
             format!("{head} -> {}\n\n{}", signature::result(overload), self.of_row(overload.row, overload.form))
         };
         operation.overloads.iter().map(one).collect::<Vec<_>>().join("\n\n")
+    }
+
+    /// What is to say of a method in place besides what the other one says.
+    fn in_place(operation: &Operation) -> String {
+        let plain = operation.name.trim_end_matches('_');
+        let mut doc = format!(
+            "Gives this object the result of `{plain}` with the same arguments, converted to its dtype, and returns the object.\n\n\
+             Views and copies that were made before do not see it. Inside of `no_grad`, a leaf stays the leaf that it is.\n\n\
+             Raises:\n    ValueError: if the result has another shape.\n    TypeError: if it has a dtype of a higher category. The \
+             tensor is then unchanged."
+        );
+        if operation.overloads.len() > 1 {
+            let forms = operation.overloads.iter().map(|overload| signature::of_overload(overload, 1));
+            doc = format!("{}\n\n{doc}", forms.collect::<Vec<_>>().join("\n"));
+        }
+        doc
     }
 
     fn of_row(&self, row: &OpInfo, form: &Form) -> String {

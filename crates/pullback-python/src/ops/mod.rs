@@ -32,6 +32,8 @@ use crate::tensor::PyTensor;
 struct Operation {
     name: &'static str,
     is_method: bool,
+    /// Whether the tensor whose method it is gets the result.
+    in_place: bool,
     /// Whether it draws random numbers: its methods are those of what they are drawn from.
     is_draw: bool,
     /// Where the function is: `""`, `"linalg"`, `"nn.functional"`.
@@ -41,6 +43,8 @@ struct Operation {
 
 /// A way to call an operation.
 struct Overload {
+    /// The name of the operation, which differs from that of the form where a method is in place.
+    name: &'static str,
     row: &'static OpInfo,
     form: &'static Form,
     parameters: Vec<Parameter>,
@@ -73,6 +77,8 @@ fn namespace_of(module: &str) -> &'static str {
 fn collect(py: Python<'_>, own: &Bound<'_, PyAny>) -> PyResult<Vec<Operation>> {
     let mut all: Vec<Operation> = Vec::new();
     let mut places: BTreeMap<(bool, &str, &str), usize> = BTreeMap::new();
+    // Names of methods that are in place.
+    let mut changing: BTreeMap<&str, &'static str> = BTreeMap::new();
     for row in operations() {
         let family = namespace_of(row.module);
         for form in row.forms {
@@ -90,13 +96,39 @@ fn collect(py: Python<'_>, own: &Bound<'_, PyAny>) -> PyResult<Vec<Operation>> {
                 let place = *places.entry((is_method, only, form.name)).or_insert_with(|| {
                     let overloads = Vec::new();
                     let namespaces = if is_method { vec![] } else { vec![only] };
-                    all.push(Operation { name: form.name, is_method, is_draw: false, namespaces, overloads });
+                    all.push(Operation {
+                        name: form.name,
+                        is_method,
+                        in_place: false,
+                        is_draw: false,
+                        namespaces,
+                        overloads,
+                    });
                     all.len() - 1
                 });
                 if !is_method && only.is_empty() && !family.is_empty() && !all[place].namespaces.contains(&family) {
                     all[place].namespaces.push(family);
                 }
-                add(&mut all[place].overloads, overload(py, row, form)?);
+                add(&mut all[place].overloads, overload(py, form.name, row, form)?);
+            }
+            if form.in_place {
+                let name = *changing.entry(form.name).or_insert_with(|| format!("{}_", form.name).leak());
+                if own.contains(name)? {
+                    continue;
+                }
+                let place = *places.entry((true, "", name)).or_insert_with(|| {
+                    let (namespaces, overloads) = (vec![], vec![]);
+                    all.push(Operation {
+                        name,
+                        is_method: true,
+                        in_place: true,
+                        is_draw: false,
+                        namespaces,
+                        overloads,
+                    });
+                    all.len() - 1
+                });
+                add(&mut all[place].overloads, overload(py, name, row, form)?);
             }
         }
     }
@@ -104,20 +136,27 @@ fn collect(py: Python<'_>, own: &Bound<'_, PyAny>) -> PyResult<Vec<Operation>> {
         for form in row.forms {
             for is_method in [true, false] {
                 let namespaces = if is_method { vec![] } else { vec!["random"] };
-                let overloads = vec![overload(py, row, form)?];
-                all.push(Operation { name: form.name, is_method, is_draw: true, namespaces, overloads });
+                let overloads = vec![overload(py, form.name, row, form)?];
+                all.push(Operation {
+                    name: form.name,
+                    is_method,
+                    in_place: false,
+                    is_draw: true,
+                    namespaces,
+                    overloads,
+                });
             }
         }
     }
     Ok(all)
 }
 
-fn overload(py: Python<'_>, row: &'static OpInfo, form: &'static Form) -> PyResult<Overload> {
+fn overload(py: Python<'_>, name: &'static str, row: &'static OpInfo, form: &'static Form) -> PyResult<Overload> {
     let parameters = (form.parameters)()
         .into_iter()
         .map(|of| Parameter { of, key: PyString::intern(py, of.name).unbind() })
         .collect();
-    Ok(Overload { row, form, parameters, named: outcome::named(py, form)? })
+    Ok(Overload { name, row, form, parameters, named: outcome::named(py, form)? })
 }
 
 /// Adds an overload, unless another one takes all that it takes, in which case that one is enough.

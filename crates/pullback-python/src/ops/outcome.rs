@@ -5,13 +5,16 @@ use std::ffi::{CString, c_int};
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
-use pullback::dynamic::{Form, Outcome, Results};
+use pullback::dynamic::{Form, Outcome, Results, rebind};
+use pyo3::Borrowed;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use super::Overload;
 use crate::convert::wrap;
+use crate::error::{InternalError, OrRaise};
+use crate::tensor::PyTensor;
 
 /// The Python object for an outcome.
 #[inline]
@@ -29,6 +32,17 @@ pub fn to_python(py: Python<'_>, overload: &Overload, outcome: Outcome) -> PyRes
             ffi::PyStructSequence_SetItem(made.as_ptr(), k as ffi::Py_ssize_t, t.into_ptr());
         }
         Ok(made.unbind())
+    }
+}
+
+/// Gives the tensor whose method was called what came out, and returns it.
+pub fn in_place(name: &str, me: Option<Borrowed<'_, '_, PyAny>>, outcome: Outcome) -> PyResult<Py<PyAny>> {
+    match (me, outcome) {
+        (Some(me), Outcome::One(result)) => {
+            me.cast::<PyTensor>()?.get().update(|t| rebind(t, name, result)).or_raise()?;
+            Ok(me.to_owned().unbind())
+        }
+        _ => Err(InternalError::new_err(format!("{name}: a method in place has one result"))),
     }
 }
 

@@ -38,7 +38,7 @@ fn parameter(p: &Parameter) -> String {
 /// `sum(dim=(), keepdim=False)`, without the first parameters.
 pub fn of_overload(overload: &Overload, skipped: usize) -> String {
     let parameters: Vec<String> = overload.parameters[skipped..].iter().map(|p| parameter(&p.of)).collect();
-    format!("{}({})", overload.form.name, parameters.join(", "))
+    format!("{}({})", overload.name, parameters.join(", "))
 }
 
 /// Whether a parameter of one kind takes all that one of the other kind does.

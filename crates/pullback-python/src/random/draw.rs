@@ -7,16 +7,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use super::generator;
-use crate::convert::{Device, Operand, Sizes, check_memory, compute, count, expect_operand, is_listlike, shape, wrap};
+use crate::convert::{Device, Operand, Sizes, count, create, expect_operand, is_listlike, shape, wrap};
 use crate::dtype::DTypeArg;
 use crate::error::OrRaise;
 use crate::tensor::{PyTensor, named_size};
-
-/// Calls `f`, which draws about this many numbers.
-fn drawn(py: Python<'_>, shape: &[usize], f: impl FnOnce() -> pullback::Result<Tensor> + Send) -> PyResult<Tensor> {
-    check_memory("random", shape, DType::F64)?;
-    compute(py, shape.iter().fold(1usize, |n, &d| n.saturating_mul(d)), f).or_raise()
-}
 
 fn finish(py: Python<'_>, tensor: Tensor, requires_grad: bool) -> PyResult<Bound<'_, PyTensor>> {
     let mut tensor = tensor;
@@ -50,7 +44,7 @@ macro_rules! of_shape {
             let _ = device;
             let shape = shape(stringify!($name), size, named_size(stringify!($name), named)?)?;
             let (generator, dtype) = (super::generator(py, generator)?, dtype.map_or(DType::F32, |d| d.0));
-            finish(py, drawn(py, &shape, || generator.$draw(&shape, dtype))?, requires_grad)
+            finish(py, create(py, stringify!($name), &shape, || generator.$draw(&shape, dtype))?, requires_grad)
         }
 
         #[doc = concat!("`", stringify!($name), "` with the shape and dtype of a tensor.")]
@@ -66,7 +60,8 @@ macro_rules! of_shape {
             let _ = device;
             let (py, like) = (input.py(), input.get().get());
             let (generator, dtype) = (super::generator(py, generator)?, dtype.map_or(like.dtype(), |d| d.0));
-            finish(py, drawn(py, like.shape(), || generator.$draw(like.shape(), dtype))?, requires_grad)
+            let make = || generator.$draw(like.shape(), dtype);
+            finish(py, create(py, stringify!($like), like.shape(), make)?, requires_grad)
         }
     )* };
 }
@@ -118,7 +113,7 @@ fn randint<'py>(
         true => generator.randint(low, high, &size.0, dtype),
         false => generator.randint(low, high, &size.0, DType::I64)?.to_dtype(dtype),
     };
-    finish(py, drawn(py, &size.0, draw)?, requires_grad)
+    finish(py, create(py, "randint", &size.0, draw)?, requires_grad)
 }
 
 /// The numbers `0..n` in random order.
@@ -137,7 +132,7 @@ fn randperm<'py>(
     let _ = device;
     let n = count("randperm", "n", 0, n)?;
     let (generator, dtype) = (super::generator(py, generator)?, dtype.map_or(DType::I64, |d| d.0));
-    wrap(py, drawn(py, &[n], || generator.permutation(n)?.to_dtype(dtype))?)
+    wrap(py, create(py, "randperm", &[n], || generator.permutation(n)?.to_dtype(dtype))?)
 }
 
 /// The shape and dtype that tensors have together; numbers beside them give way.
@@ -201,7 +196,7 @@ fn normal<'py>(
     let dtype = dtype.map_or(float, |d| d.0);
     let generator = super::generator(py, generator)?;
     let (mean, std) = (tensor_of(mean, dtype)?, tensor_of(std, dtype)?);
-    wrap(py, drawn(py, &shape, || generator.normal(&shape, dtype)?.mul(std)?.add(mean))?)
+    wrap(py, create(py, "normal", &shape, || generator.normal(&shape, dtype)?.mul(std)?.add(mean))?)
 }
 
 /// Writes a function that draws for each element of a tensor of parameters, in its dtype.
@@ -216,7 +211,7 @@ macro_rules! of_parameter {
         ) -> PyResult<Bound<'py, PyTensor>> {
             let (py, $x) = ($parameter.py(), $parameter.get().get());
             let $generator = super::generator(py, generator)?;
-            wrap(py, drawn(py, $x.shape(), || $draw)?)
+            wrap(py, create(py, stringify!($name), $x.shape(), || $draw)?)
         }
     )* };
 }
@@ -257,7 +252,8 @@ fn multinomial<'py>(
     let (py, weights) = (input.py(), input.get().get());
     let num_samples = count("multinomial", "num_samples", 0, num_samples)?;
     let generator = super::generator(py, generator)?;
-    wrap(py, drawn(py, weights.shape(), || generator.multinomial(&weights, num_samples, replacement))?)
+    let make = || generator.multinomial(&weights, num_samples, replacement);
+    wrap(py, create(py, "multinomial", weights.shape(), make)?)
 }
 
 /// The kinds of dropout that PyTorch has as functions of `training`.
@@ -285,7 +281,7 @@ macro_rules! dropouts {
                 }
                 let (py, x) = (input.py(), input.get().get());
                 let generator = super::generator(py, generator)?;
-                wrap(py, drawn(py, x.shape(), || generator.$name(&x, p))?)
+                wrap(py, create(py, stringify!($name), x.shape(), || generator.$name(&x, p))?)
             }
         )*
 
@@ -326,7 +322,7 @@ fn refill<'py>(
 ) -> PyResult<Bound<'py, PyTensor>> {
     let (py, tensor) = (slf.py(), slf.get().get());
     let generator = self::generator(py, generator)?;
-    let made = drawn(py, tensor.shape(), || draw(&generator, tensor.shape(), tensor.dtype()))?;
+    let made = create(py, "random", tensor.shape(), || draw(&generator, tensor.shape(), tensor.dtype()))?;
     slf.get().refill(made).or_raise()?;
     Ok(slf)
 }

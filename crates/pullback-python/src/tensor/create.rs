@@ -6,10 +6,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use super::{PyTensor, data};
-use crate::convert::{Device, Operand, Sizes, check_memory, compute, count, expect_operand, number, shape};
+use crate::convert::{Device, Operand, Sizes, count, create, expect_operand, number, shape};
 use crate::dtype::DTypeArg;
 use crate::error::OrRaise;
-use crate::memory::catch;
 
 /// The new tensor as an object, as a leaf if gradients are asked for.
 fn finish(tensor: Tensor, requires_grad: bool) -> PyResult<PyTensor> {
@@ -108,9 +107,8 @@ macro_rules! constants {
             let _ = device;
             let shape = shape(stringify!($name), size, named_size(stringify!($name), named)?)?;
             let dtype = dtype_or(dtype, DType::F32);
-            check_memory(stringify!($name), &shape, dtype)?;
-            let count = shape.iter().fold(1usize, |n, &d| n.saturating_mul(d));
-            finish(compute(py, count, || Tensor::full(&shape, $value, dtype)).or_raise()?, requires_grad)
+            let make = || Tensor::full(&shape, $value, dtype);
+            finish(create(py, stringify!($name), &shape, make)?, requires_grad)
         }
     )* };
 }
@@ -170,9 +168,7 @@ fn full(
     let _ = device;
     let value = plain_number("full", "fill_value", fill_value)?;
     let dtype = dtype_or(dtype, data::own_dtype(value));
-    check_memory("full", &size.0, dtype)?;
-    let count = size.0.iter().fold(1usize, |n, &d| n.saturating_mul(d));
-    finish(compute(py, count, || Tensor::full(&size.0, value, dtype)).or_raise()?, requires_grad)
+    finish(create(py, "full", &size.0, || Tensor::full(&size.0, value, dtype))?, requires_grad)
 }
 
 /// Ones on the main diagonal of an `n × m` matrix, zeros elsewhere; `m` is `n` unless given.
@@ -183,6 +179,7 @@ fn full(
 #[pyfunction]
 #[pyo3(signature = (n, m=None, *, dtype=None, device=None, requires_grad=false))]
 fn eye(
+    py: Python<'_>,
     n: &Bound<'_, PyAny>,
     m: Option<&Bound<'_, PyAny>>,
     dtype: Option<DTypeArg>,
@@ -192,8 +189,7 @@ fn eye(
     let _ = device;
     let n = count("eye", "n", 0, n)?;
     let (m, dtype) = (m.map_or(Ok(n), |m| count("eye", "m", 0, m))?, dtype_or(dtype, DType::F32));
-    check_memory("eye", &[n, m], dtype)?;
-    finish(Tensor::eye_m(n, m, dtype).or_raise()?, requires_grad)
+    finish(create(py, "eye", &[n, m], || Tensor::eye_m(n, m, dtype))?, requires_grad)
 }
 
 /// The numbers from `start` (0 unless given) up to but not including `end`: `arange(end)`, `arange(start, end, step)`.
@@ -209,6 +205,7 @@ fn eye(
 #[pyfunction]
 #[pyo3(signature = (start, end=None, step=None, *, dtype=None, device=None, requires_grad=false))]
 fn arange(
+    py: Python<'_>,
     start: &Bound<'_, PyAny>,
     end: Option<&Bound<'_, PyAny>>,
     step: Option<&Bound<'_, PyAny>>,
@@ -225,10 +222,9 @@ fn arange(
     };
     let floats = [start, end, step].iter().any(|x| matches!(x, Scalar::Float(_)));
     let dtype = dtype_or(dtype, if floats { DType::F32 } else { DType::I64 });
-    // About as many; whether the arguments make sense is checked below.
+    // About as many.
     let count = ((end.to_f64() - start.to_f64()) / step.to_f64()).abs();
-    check_memory("arange", &[count as usize], DType::F64)?;
-    finish(Tensor::arange(start, end, step, dtype).or_raise()?, requires_grad)
+    finish(create(py, "arange", &[count as usize], || Tensor::arange(start, end, step, dtype))?, requires_grad)
 }
 
 /// So many numbers from `start` to `end`, both included, evenly spaced.
@@ -238,6 +234,7 @@ fn arange(
 #[pyfunction]
 #[pyo3(signature = (start, end, steps, *, dtype=None, device=None, requires_grad=false))]
 fn linspace(
+    py: Python<'_>,
     start: &Bound<'_, PyAny>,
     end: &Bound<'_, PyAny>,
     steps: &Bound<'_, PyAny>,
@@ -248,8 +245,8 @@ fn linspace(
     let _ = device;
     let steps = count("linspace", "steps", 0, steps)?;
     let (start, end) = (plain_number("linspace", "start", start)?, plain_number("linspace", "end", end)?);
-    check_memory("linspace", &[steps], DType::F64)?;
-    finish(Tensor::linspace(start, end, steps, dtype_or(dtype, DType::F32)).or_raise()?, requires_grad)
+    let make = || Tensor::linspace(start, end, steps, dtype_or(dtype, DType::F32));
+    finish(create(py, "linspace", &[steps], make)?, requires_grad)
 }
 
 /// The positions of the lower triangle of a `row × col` matrix, as rows and columns: `[2, count]`.
@@ -261,10 +258,10 @@ fn linspace(
 ///         [0, 0, 1]])
 #[pyfunction]
 #[pyo3(signature = (row, col, offset=0))]
-fn tril_indices(row: &Bound<'_, PyAny>, col: &Bound<'_, PyAny>, offset: isize) -> PyResult<PyTensor> {
+fn tril_indices(py: Python<'_>, row: &Bound<'_, PyAny>, col: &Bound<'_, PyAny>, offset: isize) -> PyResult<PyTensor> {
     let (row, col) = (count("tril_indices", "row", 0, row)?, count("tril_indices", "col", 0, col)?);
-    check_memory("tril_indices", &[2, row, col], DType::I64)?;
-    Ok(PyTensor::new(Tensor::tril_indices(row, col, offset).or_raise()?))
+    let make = || Tensor::tril_indices(row, col, offset);
+    Ok(PyTensor::new(create(py, "tril_indices", &[row, col], make)?))
 }
 
 /// The positions of the upper triangle of a `row × col` matrix, as rows and columns: `[2, count]`.
@@ -276,14 +273,16 @@ fn tril_indices(row: &Bound<'_, PyAny>, col: &Bound<'_, PyAny>, offset: isize) -
 ///         [0, 1, 1]])
 #[pyfunction]
 #[pyo3(signature = (row, col, offset=0))]
-fn triu_indices(row: &Bound<'_, PyAny>, col: &Bound<'_, PyAny>, offset: isize) -> PyResult<PyTensor> {
+fn triu_indices(py: Python<'_>, row: &Bound<'_, PyAny>, col: &Bound<'_, PyAny>, offset: isize) -> PyResult<PyTensor> {
     let (row, col) = (count("triu_indices", "row", 0, row)?, count("triu_indices", "col", 0, col)?);
-    check_memory("triu_indices", &[2, row, col], DType::I64)?;
-    Ok(PyTensor::new(Tensor::triu_indices(row, col, offset).or_raise()?))
+    let make = || Tensor::triu_indices(row, col, offset);
+    Ok(PyTensor::new(create(py, "triu_indices", &[row, col], make)?))
 }
 
 /// A constant of the shape of `like`.
 fn constant_like(
+    py: Python<'_>,
+    function: &str,
     like: &Tensor,
     value: Scalar,
     dtype: Option<DTypeArg>,
@@ -291,7 +290,8 @@ fn constant_like(
     requires_grad: bool,
 ) -> PyResult<PyTensor> {
     let _ = device;
-    finish(catch(|| Tensor::full(like.shape(), value, dtype_or(dtype, like.dtype()))).or_raise()?, requires_grad)
+    let make = || Tensor::full(like.shape(), value, dtype_or(dtype, like.dtype()));
+    finish(create(py, function, like.shape(), make)?, requires_grad)
 }
 
 /// Zeros with the shape and dtype of a tensor.
@@ -303,49 +303,61 @@ fn constant_like(
 #[pyfunction]
 #[pyo3(signature = (input, *, dtype=None, device=None, requires_grad=false))]
 fn zeros_like(
+    py: Python<'_>,
     input: &PyTensor,
     dtype: Option<DTypeArg>,
     device: Option<Device>,
     requires_grad: bool,
 ) -> PyResult<PyTensor> {
-    constant_like(&input.get(), Scalar::Int(0), dtype, device, requires_grad)
+    constant_like(py, "zeros_like", &input.get(), Scalar::Int(0), dtype, device, requires_grad)
 }
 
 /// Ones with the shape and dtype of a tensor; see `zeros_like`.
 #[pyfunction]
 #[pyo3(signature = (input, *, dtype=None, device=None, requires_grad=false))]
 fn ones_like(
+    py: Python<'_>,
     input: &PyTensor,
     dtype: Option<DTypeArg>,
     device: Option<Device>,
     requires_grad: bool,
 ) -> PyResult<PyTensor> {
-    constant_like(&input.get(), Scalar::Int(1), dtype, device, requires_grad)
+    constant_like(py, "ones_like", &input.get(), Scalar::Int(1), dtype, device, requires_grad)
 }
 
 /// A tensor with the shape and dtype of another one, whose elements do not matter; they are zeros here.
 #[pyfunction]
 #[pyo3(signature = (input, *, dtype=None, device=None, requires_grad=false))]
 fn empty_like(
+    py: Python<'_>,
     input: &PyTensor,
     dtype: Option<DTypeArg>,
     device: Option<Device>,
     requires_grad: bool,
 ) -> PyResult<PyTensor> {
-    constant_like(&input.get(), Scalar::Int(0), dtype, device, requires_grad)
+    constant_like(py, "empty_like", &input.get(), Scalar::Int(0), dtype, device, requires_grad)
 }
 
 /// A number everywhere, with the shape and dtype of a tensor; see `zeros_like`.
 #[pyfunction]
 #[pyo3(signature = (input, fill_value, *, dtype=None, device=None, requires_grad=false))]
 fn full_like(
+    py: Python<'_>,
     input: &PyTensor,
     fill_value: &Bound<'_, PyAny>,
     dtype: Option<DTypeArg>,
     device: Option<Device>,
     requires_grad: bool,
 ) -> PyResult<PyTensor> {
-    constant_like(&input.get(), plain_number("full_like", "fill_value", fill_value)?, dtype, device, requires_grad)
+    constant_like(
+        py,
+        "full_like",
+        &input.get(),
+        plain_number("full_like", "fill_value", fill_value)?,
+        dtype,
+        device,
+        requires_grad,
+    )
 }
 
 #[pymethods]
@@ -361,8 +373,7 @@ impl PyTensor {
     ) -> PyResult<PyTensor> {
         let _ = device;
         let (shape, dtype) = (shape("new_zeros", size, None)?, dtype_or(dtype, self.get().dtype()));
-        check_memory("new_zeros", &shape, dtype)?;
-        finish(Tensor::zeros(&shape, dtype).or_raise()?, requires_grad)
+        finish(create(size.py(), "new_zeros", &shape, || Tensor::zeros(&shape, dtype))?, requires_grad)
     }
 
     /// Ones of this dtype: `x.new_ones(2, 3)`.
@@ -376,8 +387,7 @@ impl PyTensor {
     ) -> PyResult<PyTensor> {
         let _ = device;
         let (shape, dtype) = (shape("new_ones", size, None)?, dtype_or(dtype, self.get().dtype()));
-        check_memory("new_ones", &shape, dtype)?;
-        finish(Tensor::ones(&shape, dtype).or_raise()?, requires_grad)
+        finish(create(size.py(), "new_ones", &shape, || Tensor::ones(&shape, dtype))?, requires_grad)
     }
 
     /// A tensor of this dtype whose elements do not matter; they are zeros here.
@@ -405,8 +415,7 @@ impl PyTensor {
         let _ = device;
         let value = plain_number("new_full", "fill_value", fill_value)?;
         let dtype = dtype_or(dtype, self.get().dtype());
-        check_memory("new_full", &size.0, dtype)?;
-        finish(Tensor::full(&size.0, value, dtype).or_raise()?, requires_grad)
+        finish(create(fill_value.py(), "new_full", &size.0, || Tensor::full(&size.0, value, dtype))?, requires_grad)
     }
 
     /// `tensor(data)` of this dtype.

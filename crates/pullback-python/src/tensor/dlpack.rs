@@ -308,9 +308,19 @@ impl Elements {
         }
         let dtype = DType::ALL.into_iter().find(|d| code_of(*d) == view.dtype).ok_or_else(|| {
             let ElementType { code, bits, lanes } = view.dtype;
-            PyTypeError::new_err(format!(
-                "from_dlpack: expected elements that a tensor can hold, got those of code {code} with {bits} bits and {lanes} lanes"
-            ))
+            let kind = match code {
+                0 => Some(("int", "int32")),
+                1 => Some(("uint", "int64")),
+                2 => Some(("float", "float64")),
+                _ => None,
+            };
+            let got = match kind {
+                Some((kind, to)) if lanes == 1 => {
+                    format!("{kind}{bits}; help: convert them before, for example to {to}")
+                }
+                _ => format!("those of code {code} with {bits} bits and {lanes} lanes"),
+            };
+            PyTypeError::new_err(format!("from_dlpack: expected elements that a tensor can hold, got {got}"))
         })?;
         let rank = usize::try_from(view.rank).map_err(|_| {
             PyBufferError::new_err(format!("from_dlpack: expected a rank of at least 0, got {}", view.rank))

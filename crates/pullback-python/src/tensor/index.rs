@@ -4,7 +4,7 @@ use pullback::{IndexItem, Tensor};
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PySlice, PyTuple};
+use pyo3::types::{PyBool, PyEllipsis, PyFloat, PyInt, PyList, PySlice, PyTuple};
 
 use super::{PyTensor, data, numpy};
 use crate::convert::Operand;
@@ -50,9 +50,12 @@ fn item(part: &Bound<'_, PyAny>) -> PyResult<IndexItem> {
     if let Ok(at) = part.extract::<isize>() {
         return Ok(IndexItem::At(at));
     }
+    let (kind, help) = match part.cast::<PyFloat>() {
+        Ok(x) => (format!("the float {x}"), "; help: convert it with `int`"),
+        Err(_) => (part.get_type().to_string(), ""),
+    };
     Err(PyIndexError::new_err(format!(
-        "indexing: expected an integer, a slice, `...`, `None`, a list or a tensor, got {}",
-        part.get_type()
+        "indexing: expected an integer, a slice, `...`, `None`, a list or a tensor, got {kind}{help}"
     )))
 }
 

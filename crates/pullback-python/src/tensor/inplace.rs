@@ -1,5 +1,6 @@
 //! Methods whose name ends in `_`, and `+=` and its relatives: they give the object another value.
 
+use pullback::dynamic::rebind;
 use pullback::{Ellipsis, Scalar, Tensor};
 use pyo3::prelude::*;
 
@@ -18,6 +19,19 @@ macro_rules! change {
                 Operand::Number(value) => t.$method(*value)?,
             };
             Ok(())
+        }
+    };
+}
+
+/// The change to the result of an operation.
+macro_rules! result {
+    ($operation:ident) => {
+        |t, value| {
+            let result = match value {
+                Operand::Tensor(value) => t.$operation(value)?,
+                Operand::Number(value) => t.$operation(*value)?,
+            };
+            rebind(t, concat!(stringify!($operation), "_"), result)
         }
     };
 }
@@ -160,6 +174,40 @@ impl PyTensor {
 
     fn __itruediv__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
         operator(slf, other, "/=", change!(div_))
+    }
+
+    fn __ifloordiv__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        operator(slf, other, "//=", result!(floor_divide))
+    }
+
+    fn __imod__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        operator(slf, other, "%=", result!(remainder))
+    }
+
+    fn __ipow__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>, modulo: &Bound<'_, PyAny>) -> PyResult<()> {
+        // Python passes None here.
+        let _ = modulo;
+        operator(slf, other, "**=", result!(pow))
+    }
+
+    fn __iand__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        operator(slf, other, "&=", result!(bitwise_and))
+    }
+
+    fn __ior__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        operator(slf, other, "|=", result!(bitwise_or))
+    }
+
+    fn __ixor__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        operator(slf, other, "^=", result!(bitwise_xor))
+    }
+
+    fn __ilshift__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        operator(slf, other, "<<=", result!(bitwise_left_shift))
+    }
+
+    fn __irshift__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        operator(slf, other, ">>=", result!(bitwise_right_shift))
     }
 }
 

@@ -5,6 +5,7 @@ mod data;
 pub mod dlpack;
 mod index;
 mod inplace;
+mod layout;
 pub mod numpy;
 mod operators;
 mod pickle;
@@ -20,7 +21,7 @@ use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::autograd::Bond;
+use crate::autograd::{Bond, data as value};
 use crate::convert::{Device, compute, wrap};
 use crate::dtype::{DTypeArg, PyDType, dtype_object};
 use crate::error::OrRaise;
@@ -98,20 +99,37 @@ impl PyTensor {
         drop(old);
     }
 
+    /// An object for a value of this one, as old as it.
+    pub fn alias(&self, tensor: Tensor, bond: Bond) -> PyTensor {
+        PyTensor { handle: Mutex::new(tensor), bond: OnceLock::from(Box::new(bond)), made: self.made }
+    }
+
+    /// An error if a function that a transform runs has captured this object, which it may not change.
+    pub fn check_not_captured(&self) -> pullback::Result<()> {
+        if !inside::is_captured(self.made) {
+            return Ok(());
+        }
+        let message = format!(
+            "expected in-place changes of tensors that the function has made, or that are its arguments, got one from outside, {}",
+            self.get().ty()
+        );
+        Err(Error::new(ErrorKind::CapturedTracer, message)
+            .with_help("return the new value, or change a `clone()` of it"))
+    }
+
     /// Rebinds the handle by a method that may reuse the memory of its value. If that fails, nothing has changed.
     pub fn update<R>(&self, change: impl FnOnce(&mut Tensor) -> pullback::Result<R>) -> pullback::Result<R> {
-        if inside::is_captured(self.made) {
-            let message = format!(
-                "expected in-place changes of tensors that the function has made, or that are its arguments, got one from outside, {}",
-                self.get().ty()
-            );
-            return Err(Error::new(ErrorKind::CapturedTracer, message)
-                .with_help("return the new value, or change a `clone()` of it"));
-        }
-        if self.bond_if_any().is_some() {
+        self.check_not_captured()?;
+        if let Some(bond) = self.bond_if_any() {
             let mut tensor = self.get();
             let result = change(&mut tensor)?;
-            self.set(tensor);
+            match bond.owner() {
+                Some(owner) => {
+                    value::assign(owner.get(), tensor.clone())?;
+                    self.put(tensor);
+                }
+                None => self.set(tensor),
+            }
             return Ok(result);
         }
         let mut handle = self.handle.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,8 +1,7 @@
 //! Operators, with tensors, numbers and NumPy's arrays on either side.
 
-use pullback::{DType, Scalar, Tensor};
+use pullback::{Scalar, Tensor};
 use pyo3::basic::CompareOp;
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -68,31 +67,6 @@ impl Binary {
         let a = a.into_tensor(self.name, beside)?;
         self.apply(other.py(), &a, &Operand::Tensor(b))
     }
-}
-
-/// The tensors of `a op b` for a logical operator, which are bools: numbers have no bits here.
-fn check_bools(symbol: &str, a: &Tensor, b: Option<DType>) -> PyResult<()> {
-    let others = b.is_none_or(|b| b == DType::Bool);
-    if a.dtype() == DType::Bool && others {
-        return Ok(());
-    }
-    let got = if a.dtype() == DType::Bool { b.unwrap_or(DType::Bool).to_string() } else { a.ty().to_string() };
-    Err(PyTypeError::new_err(format!(
-        "{symbol}: expected tensors of bools, got {got}; help: compare the numbers first, or use `logical_and` and its relatives"
-    )))
-}
-
-fn logical<'py>(symbol: &str, op: &Binary, slf: &PyTensor, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    let Some(b) = operand(other)? else { return Ok(not_implemented(other.py())) };
-    let a = slf.get();
-    let dtype = match &b {
-        Operand::Tensor(b) => b.dtype(),
-        Operand::Number(Scalar::Bool(_)) => DType::Bool,
-        Operand::Number(Scalar::Int(_)) => DType::I64,
-        Operand::Number(_) => DType::F32,
-    };
-    check_bools(symbol, &a, Some(dtype))?;
-    op.apply(other.py(), &a, &b)
 }
 
 /// The operation without a number.
@@ -201,33 +175,48 @@ impl PyTensor {
     }
 
     fn __and__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        logical("&", binary!(logical_and), self, other)
+        binary!(bitwise_and).call(self, other)
     }
 
     fn __rand__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        logical("&", binary!(logical_and), self, other)
+        binary!(bitwise_and).reflected(self, other)
     }
 
     fn __or__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        logical("|", binary!(logical_or), self, other)
+        binary!(bitwise_or).call(self, other)
     }
 
     fn __ror__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        logical("|", binary!(logical_or), self, other)
+        binary!(bitwise_or).reflected(self, other)
     }
 
     fn __xor__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        logical("^", binary!(logical_xor), self, other)
+        binary!(bitwise_xor).call(self, other)
     }
 
     fn __rxor__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        logical("^", binary!(logical_xor), self, other)
+        binary!(bitwise_xor).reflected(self, other)
+    }
+
+    fn __lshift__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        binary!(bitwise_left_shift).call(self, other)
+    }
+
+    fn __rlshift__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        binary!(bitwise_left_shift).reflected(self, other)
+    }
+
+    fn __rshift__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        binary!(bitwise_right_shift).call(self, other)
+    }
+
+    fn __rrshift__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        binary!(bitwise_right_shift).reflected(self, other)
     }
 
     fn __invert__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTensor>> {
         let x = self.get();
-        check_bools("~", &x, None)?;
-        wrap(py, compute(py, x.numel(), || x.logical_not()).or_raise()?)
+        wrap(py, compute(py, x.numel(), || x.bitwise_not()).or_raise()?)
     }
 
     fn __neg__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTensor>> {

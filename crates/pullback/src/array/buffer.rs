@@ -147,11 +147,36 @@ fn too_large() -> ! {
     panic!("the size of a tensor overflows")
 }
 
+/// Bytes from which on it is worth asking the system whether it has so much.
+#[cfg(all(target_os = "linux", not(miri)))]
+const MUCH: usize = 1 << 30;
+
+/// False if the system does not have so much memory. Allocators may take addresses without asking for memory behind them, and then the
+/// process ends when these are written to.
+#[cfg(all(target_os = "linux", not(miri)))]
+fn is_obtainable(size: usize) -> bool {
+    if size < MUCH {
+        return true;
+    }
+    let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    // SAFETY: a new mapping, which nobody else knows, and which is given back as a whole.
+    unsafe {
+        let place = libc::mmap(std::ptr::null_mut(), size, access, kind, -1, 0);
+        place != libc::MAP_FAILED && libc::munmap(place, size) == 0
+    }
+}
+
+#[cfg(not(all(target_os = "linux", not(miri))))]
+fn is_obtainable(_size: usize) -> bool {
+    true
+}
+
 #[cold]
 fn allocate(size: usize) -> NonNull<u8> {
     let layout = layout(size);
     // SAFETY: the size is not zero.
-    let Some(ptr) = NonNull::new(unsafe { alloc(layout) }) else {
+    let found = if is_obtainable(size) { NonNull::new(unsafe { alloc(layout) }) } else { None };
+    let Some(ptr) = found else {
         if let Some(f) = NO_MEMORY.get() {
             f(size);
         }

@@ -1,11 +1,12 @@
 //! Views: other shapes and strides over the same elements, never a copy.
 
+use std::cell::Cell;
 use std::fmt;
 
 use super::{Array, Foreign, Inner, Storage, copy_of, list};
 use crate::DType;
 use crate::handle::Handle;
-use crate::shape::{Shape, Strides, contiguous_strides, numel};
+use crate::shape::{Shape, Strides, numel};
 
 /// What a part of an array takes of one dimension: `len` elements from `start` in steps of `step`.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -143,7 +144,13 @@ impl Array {
     pub(crate) fn reshape_view(&self, shape: &[usize]) -> Option<Array> {
         debug_assert_eq!(numel(shape), self.numel());
         if self.is_contiguous() {
-            return Some(self.with_layout(Shape::from_slice(shape), contiguous_strides(shape), self.offset()));
+            let step = Cell::new(1);
+            return Some(self.view(shape.len(), self.offset(), |k| {
+                // From the last dimension on.
+                let stride = step.get();
+                step.set(stride * shape[k].max(1) as isize);
+                (shape[k], stride)
+            }));
         }
         // Here there is at least one element, since arrays without elements are contiguous.
         let mut strides = Strides::from_elem(1, shape.len());
@@ -273,6 +280,7 @@ impl Array {
 mod tests {
     use super::*;
     use crate::dtype::Element;
+    use crate::shape::contiguous_strides;
 
     fn iota(shape: &[usize]) -> Array {
         let data: Vec<i32> = (0..numel(shape) as i32).collect();

@@ -35,6 +35,7 @@ pub mod forward_ad;
 mod grad;
 mod hook;
 mod mode;
+mod node;
 mod slot;
 mod tensor;
 
@@ -52,6 +53,7 @@ pub use backward::{Backward, backward};
 pub use grad::{Grad, grad};
 pub use hook::Hook;
 pub use mode::{GradMode, enable_grad, no_grad};
+pub use node::GradFn;
 pub use slot::GradSlot;
 pub use tensor::{leaf, zero_grad};
 

@@ -43,6 +43,17 @@ pub(crate) struct Node {
     pub(super) content: Content,
 }
 
+impl Node {
+    pub(crate) fn sequence(&self) -> u64 {
+        self.sequence
+    }
+
+    /// The operation that is recorded here, and where its inputs came from.
+    pub(crate) fn call(&self) -> Option<(&OpRef, &[Option<Edge>])> {
+        self.content.call().map(|call| (&call.op, &call.edges[..]))
+    }
+}
+
 pub(super) enum Content {
     Input(usize),
     Call(Call),

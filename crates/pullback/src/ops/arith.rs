@@ -131,7 +131,8 @@ macro_rules! arithmetic {
             kinks: Vec::new,
             module: module_path!(),
             #[cfg(feature = "dynamic")]
-            forms: ::pullback_macros::operation_forms! { method $name(rhs: impl $crate::Operand) -> $crate::Result<$crate::Tensor> [] },
+            forms: ::pullback_macros::operation_forms! { method $name(rhs: impl $crate::Operand) -> $crate::Result<$crate::Tensor>
+                [] in_place true },
         }),*];
     };
 }

@@ -139,7 +139,7 @@ ops! { OPS;
     /// The order of the bounds is PyTorch's. At the bounds, where this derivative is 1, that of PyTorch 2.15 is 0.
     /// PyTorch turns integers with a bound that is a float into floats; here they stay what they are.
     fn clamp(&self, min: Option<f64>, max: Option<f64>) -> Result<Tensor> = clamp
-        { samples: clamp_samples, errors: clamp_errors, kinks: clamp_kinks };
+        { in_place: true, samples: clamp_samples, errors: clamp_errors, kinks: clamp_kinks };
 }
 
 /// Inputs: the condition, and two tensors of one dtype.

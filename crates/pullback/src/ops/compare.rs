@@ -56,7 +56,8 @@ macro_rules! comparisons {
             kinks: Vec::new,
             module: module_path!(),
             #[cfg(feature = "dynamic")]
-            forms: ::pullback_macros::operation_forms! { method $name(rhs: impl $crate::Operand) -> $crate::Result<$crate::Tensor> [] },
+            forms: ::pullback_macros::operation_forms! { method $name(rhs: impl $crate::Operand) -> $crate::Result<$crate::Tensor>
+                [] in_place true },
         }),*];
     };
 }
@@ -186,7 +187,7 @@ ops! { LOGIC;
     /// assert_eq!(inside.to_vec::<bool>()?, [false, true, false]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn logical_and(&self, rhs: impl Operand) -> Result<Tensor> = logical_and { samples: and_samples, errors: logic_errors };
+    fn logical_and(&self, rhs: impl Operand) -> Result<Tensor> = logical_and { in_place: true, samples: and_samples, errors: logic_errors };
 
     /// True where at least one element is true.
     ///
@@ -209,7 +210,7 @@ ops! { LOGIC;
     /// assert_eq!(x.lt(2)?.logical_or(&x.gt(2)?)?.to_vec::<bool>()?, [true, false, true]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn logical_or(&self, rhs: impl Operand) -> Result<Tensor> = logical_or { samples: or_samples, errors: logic_errors };
+    fn logical_or(&self, rhs: impl Operand) -> Result<Tensor> = logical_or { in_place: true, samples: or_samples, errors: logic_errors };
 
     /// True where exactly one element is true.
     ///
@@ -232,7 +233,7 @@ ops! { LOGIC;
     /// assert_eq!(x.logical_xor(true)?.to_vec::<bool>()?, [false, false, true]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn logical_xor(&self, rhs: impl Operand) -> Result<Tensor> = logical_xor { samples: xor_samples, errors: logic_errors };
+    fn logical_xor(&self, rhs: impl Operand) -> Result<Tensor> = logical_xor { in_place: true, samples: xor_samples, errors: logic_errors };
 
     /// True where an element is false or zero.
     ///
@@ -251,7 +252,7 @@ ops! { LOGIC;
     /// assert_eq!(Tensor::from([0.0, 2.5]).logical_not()?.to_vec::<bool>()?, [true, false]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn logical_not(&self) -> Result<Tensor> = logical_not { samples: not_samples };
+    fn logical_not(&self) -> Result<Tensor> = logical_not { in_place: true, samples: not_samples };
 }
 
 /// Whether each element is not 0.

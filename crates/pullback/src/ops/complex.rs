@@ -161,7 +161,7 @@ ops! { OPS;
     /// assert_eq!(Tensor::from([Complex64::new(3.0, 4.0)]).sgn()?.to_vec::<Complex64>()?, [Complex64::new(0.6, 0.8)]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn sgn(&self) -> Result<Tensor> = sgn { samples: sgn_samples };
+    fn sgn(&self) -> Result<Tensor> = sgn { in_place: true, samples: sgn_samples };
 
     /// Real and imaginary part along one more dimension, the last one.
     ///

@@ -137,7 +137,7 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn tril(&self, diagonal: isize) -> Result<Tensor> = tril {
-        samples: tril_samples, errors: tril_errors,
+        in_place: true, samples: tril_samples, errors: tril_errors,
         python: tril(diagonal = 0)
     };
 
@@ -162,7 +162,7 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn triu(&self, diagonal: isize) -> Result<Tensor> = triu {
-        samples: triu_samples, errors: triu_errors,
+        in_place: true, samples: triu_samples, errors: triu_errors,
         python: triu(diagonal = 0)
     };
 }

@@ -30,7 +30,7 @@ ops! { OPS;
     /// assert_eq!(x.masked_fill(&x.gt(1.5)?, -1.0)?.to_vec::<f64>()?, [1.0, -1.0]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn masked_fill(&self, mask: &Tensor, value: impl Operand) -> Result<Tensor> = masked_fill { samples: masked_fill_samples, errors: masked_fill_errors };
+    fn masked_fill(&self, mask: &Tensor, value: impl Operand) -> Result<Tensor> = masked_fill { in_place: true, samples: masked_fill_samples, errors: masked_fill_errors };
 
     /// The point between this tensor, for weight 0, and `end`, for weight 1: `x + weight·(end - x)`, which is exact at both
     /// ends. Other weights go beyond.
@@ -54,7 +54,7 @@ ops! { OPS;
     /// assert_eq!(x.lerp(&Tensor::from([3.0, 6.0]), 0.25)?.to_vec::<f64>()?, [1.5, 3.0]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn lerp(&self, end: &Tensor, weight: impl Operand) -> Result<Tensor> = lerp { samples: lerp_samples, errors: lerp_errors };
+    fn lerp(&self, end: &Tensor, weight: impl Operand) -> Result<Tensor> = lerp { in_place: true, samples: lerp_samples, errors: lerp_errors };
 
     /// The elements, with NaN replaced by `nan`, infinity by `posinf` and minus infinity by `neginf`; `None` stands for the
     /// largest and the smallest finite number of the dtype.
@@ -76,7 +76,7 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn nan_to_num(&self, nan: f64, posinf: Option<f64>, neginf: Option<f64>) -> Result<Tensor> = nan_to_num {
-        samples: nan_to_num_samples, kinks: nan_to_num_kinks,
+        in_place: true, samples: nan_to_num_samples, kinks: nan_to_num_kinks,
         python: nan_to_num(nan = 0.0, posinf, neginf)
     };
 }

@@ -3,6 +3,7 @@
 
 pub(crate) mod arith;
 mod bins;
+mod bitwise;
 mod cast;
 mod choose;
 mod compare;
@@ -63,6 +64,7 @@ pub use shape::pad::PadMode;
 static FAMILIES: &[&[table::OpInfo]] = &[
     arith::OPS,
     bins::OPS,
+    bitwise::OPS,
     cast::OPS,
     choose::OPS,
     compare::LOGIC,

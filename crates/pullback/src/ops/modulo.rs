@@ -33,7 +33,7 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn fmod(&self, divisor: impl Operand) -> Result<Tensor> = fmod {
-        samples: fmod_samples, errors: fmod_errors,
+        in_place: true, samples: fmod_samples, errors: fmod_errors,
         python: fmod(divisor as other)
     };
 
@@ -59,7 +59,7 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn remainder(&self, divisor: impl Operand) -> Result<Tensor> = remainder {
-        samples: remainder_samples, errors: remainder_errors,
+        in_place: true, samples: remainder_samples, errors: remainder_errors,
         python: remainder(divisor as other)
     };
 
@@ -88,7 +88,7 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn floor_divide(&self, divisor: impl Operand) -> Result<Tensor> = floor_divide {
-        samples: floor_divide_samples, errors: floor_divide_errors
+        in_place: true, samples: floor_divide_samples, errors: floor_divide_errors
     };
 }
 

@@ -33,7 +33,7 @@ ops! { OPS;
     /// assert_eq!(Tensor::from([3.0, -5.0]).hypot(&Tensor::from([4.0, 12.0]))?.to_vec::<f64>()?, [5.0, 13.0]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn hypot(&self, rhs: impl Operand) -> Result<Tensor> = hypot { samples: hypot_samples, errors: pair_errors, kinks: hypot_kinks };
+    fn hypot(&self, rhs: impl Operand) -> Result<Tensor> = hypot { in_place: true, samples: hypot_samples, errors: pair_errors, kinks: hypot_kinks };
 
     /// The angle in radians, from `-π` to `π`, of the point whose ordinate is this tensor and whose abscissa is `x`.
     ///
@@ -57,7 +57,7 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn atan2(&self, x: impl Operand) -> Result<Tensor> = atan2 {
-        samples: atan2_samples, errors: pair_errors, kinks: atan2_kinks,
+        in_place: true, samples: atan2_samples, errors: pair_errors, kinks: atan2_kinks,
         python: atan2(x as other)
     };
 
@@ -107,7 +107,7 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn xlogy(&self, rhs: impl Operand) -> Result<Tensor> = xlogy {
-        samples: xlogy_samples, errors: pair_errors, kinks: xlogy_kinks,
+        in_place: true, samples: xlogy_samples, errors: pair_errors, kinks: xlogy_kinks,
         python: xlogy(rhs), python: special::xlogy(rhs)
     };
 }

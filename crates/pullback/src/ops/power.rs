@@ -87,7 +87,7 @@ ops! { OPS;
     /// assert_eq!(x.pow(2)?.to_vec::<f64>()?, [4.0, 9.0]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn pow(&self, exponent: impl Operand) -> Result<Tensor> = pow { samples: pow_samples, errors: pow_errors, kinks: pow_kinks };
+    fn pow(&self, exponent: impl Operand) -> Result<Tensor> = pow { in_place: true, samples: pow_samples, errors: pow_errors, kinks: pow_kinks };
 }
 
 /// Whole powers, apart from those that have an operation of their own.

@@ -107,7 +107,7 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn index_put(&self, index: impl Indices, values: impl Operand, accumulate: bool) -> Result<Tensor> = put {
-        samples: put_samples, errors: put_errors,
+        in_place: true, samples: put_samples, errors: put_errors,
         python: index_put(index as indices, values, accumulate = false)
     };
 }

@@ -317,6 +317,9 @@ pub fn sample_tensor(shape: &[usize], lo: f64, hi: f64, seed: u64) -> Tensor {
 /// `x as name` renames a parameter, `= literal` gives it a default, and `*x` takes integers one by one. The tensor itself comes first and
 /// need not be named. With `self`, or `x as self`, in the first place it is a method only, with `self as name` there a function
 /// only.
+///
+/// `in_place: true` before the samples says that the result can have the type of the tensor: Python then has a method of the name with
+/// `_` behind it, too, which gives the object the result.
 macro_rules! ops {
     ($table:ident; $($rows:tt)*) => {
         $crate::ops::table::ops! { @item $($rows)* }
@@ -347,7 +350,7 @@ macro_rules! ops {
             $crate::ops::table::ops!(@info free $name [$($doc)*] [$($arg: $ty),*] $ret; $($facts)*),] $($rest)*)
     };
     (@info $form:ident $name:ident [$($doc:literal)*] [$($arg:ident: $ty:ty),*] $ret:ty;
-        samples: $samples:path $(, errors: $errors:path)? $(, kinks: $kinks:path)?
+        $(in_place: $in_place:literal,)? samples: $samples:path $(, errors: $errors:path)? $(, kinks: $kinks:path)?
         $(, python: $($path:ident)::+ ($($given:tt)*) $(-> ($($result:ident),*))?)* $(,)?) => {
         $crate::ops::table::OpInfo {
             name: stringify!($name),
@@ -359,7 +362,7 @@ macro_rules! ops {
             module: module_path!(),
             #[cfg(feature = "dynamic")]
             forms: ::pullback_macros::operation_forms! { $form $name($($arg: $ty),*) -> $ret
-                [$($($path)::+ ($($given)*) $(-> ($($result),*))?),*] },
+                [$($($path)::+ ($($given)*) $(-> ($($result),*))?),*] $(in_place $in_place)? },
         }
     };
 }

@@ -114,7 +114,8 @@ impl Tensor {
     /// ```
     pub fn tril_indices(n: usize, m: usize, offset: isize) -> Result<Tensor> {
         // How many columns of a row are at most that far from the diagonal.
-        triangle_indices("tril_indices", n, m, |row| 0..below(row, offset, m, true))
+        let count = || below_in_all(n, offset, m, true);
+        triangle_indices("tril_indices", n, m, count, |row| 0..below(row, offset, m, true))
     }
 
     /// The positions of the upper triangle of an `n × m` matrix, row by row: those whose column minus row is at least
@@ -132,7 +133,8 @@ impl Tensor {
     /// # Ok::<(), pullback::Error>(())
     /// ```
     pub fn triu_indices(n: usize, m: usize, offset: isize) -> Result<Tensor> {
-        triangle_indices("triu_indices", n, m, |row| below(row, offset, m, false)..m)
+        let count = || n * m - below_in_all(n, offset, m, false);
+        triangle_indices("triu_indices", n, m, count, |row| below(row, offset, m, false)..m)
     }
 
     /// The numbers from `start` (included) to `end` (excluded) in steps of `step`.
@@ -287,15 +289,33 @@ fn below(row: usize, offset: isize, m: usize, included: bool) -> usize {
     end.clamp(0, m as i128) as usize
 }
 
-/// The positions in these columns of every row.
-fn triangle_indices(op: &str, n: usize, m: usize, columns: impl Fn(usize) -> Range<usize>) -> Result<Tensor> {
+/// The sum of [`below`] over all rows, without going through them.
+fn below_in_all(n: usize, offset: isize, m: usize, included: bool) -> usize {
+    let (n, m, shift) = (n as i128, m as i128, offset as i128 + i128::from(included));
+    // From the first row on with a column, and from the first one on with all.
+    let (some, all) = ((-shift).clamp(0, n), (m - shift).clamp(0, n));
+    let between = (all - some) * (some + all - 1 + 2 * shift) / 2;
+    (between + (n - all) * m) as usize
+}
+
+/// The positions in these columns of every row, of which there are `count` in all.
+fn triangle_indices(
+    op: &str,
+    n: usize,
+    m: usize,
+    count: impl Fn() -> usize,
+    columns: impl Fn(usize) -> Range<usize>,
+) -> Result<Tensor> {
     // A matrix that can be held has no more positions than memory for them.
     checked_numel(op, &[2, n, m])?;
-    let count: usize = (0..n).map(|row| columns(row).len()).sum();
-    let mut places = Vec::with_capacity(2 * count);
-    places.extend((0..n).flat_map(|row| columns(row).map(move |_| row as i64)));
-    places.extend((0..n).flat_map(|row| columns(row).map(|column| column as i64)));
-    Tensor::from_slice(&places, &[2, count])
+    let count = count();
+    let mut places = Array::full([2, count], 0i64);
+    let (rows, cols) = places.as_mut_slice::<i64>().unwrap_or_default().split_at_mut(count);
+    let found = (0..n).flat_map(|row| columns(row).map(move |column| (row as i64, column as i64)));
+    for ((row, col), place) in rows.iter_mut().zip(cols).zip(found) {
+        (*row, *col) = place;
+    }
+    Ok(places.into())
 }
 
 /// An error for a complex number.

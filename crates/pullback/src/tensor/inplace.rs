@@ -234,6 +234,31 @@ assignments! {
     div_, DivAssign::div_assign = div_owned, float: true;
 }
 
+/// Gives a tensor the result of an operation on it, converted to its dtype: what `exp_` does with the result of `exp`.
+///
+/// Other handles to the old value keep it. A leaf inside of `no_grad` stays the leaf that it is.
+///
+/// # Errors
+/// `Shape` if the result does not have the shape of the tensor, `Dtype` if it has a dtype of a higher category. The tensor is then
+/// unchanged.
+#[cfg(feature = "dynamic")]
+pub fn rebind(tensor: &mut Tensor, operation: &str, result: Tensor) -> Result<()> {
+    if result.shape() != tensor.shape() {
+        bail!(Shape, "{operation}: expected a result of the shape of {}, got {}", tensor.ty(), result.ty(); help = "assign the \
+            result of the method without `_`, which may have another shape");
+    }
+    if !result.dtype().fits_in(tensor.dtype()) {
+        bail!(Dtype, "{operation}: expected a result that can be stored in {}, got {}", tensor.ty(), result.dtype();
+            help = "convert the tensor with `to_dtype` first");
+    }
+    let result = result.to_dtype(tensor.dtype())?;
+    let mut put = |x: &mut Tensor, value: &Tensor| {
+        *x = value.clone();
+        Ok(())
+    };
+    if in_leaf(tensor, &result, &mut put)? { Ok(()) } else { put(tensor, &result) }
+}
+
 #[cfg(test)]
 mod tests {
     //! Where the memory of the old value is reused; that the values are right is tested outside.

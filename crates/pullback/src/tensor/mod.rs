@@ -20,6 +20,8 @@ use crate::shape::TensorType;
 pub(crate) use create::checked_numel;
 pub use index::{Ellipsis, IndexBound, IndexItem, Indices, NewAxis, s};
 pub(crate) use index::{IndexItems, Part, position, python_range};
+#[cfg(feature = "dynamic")]
+pub use inplace::rebind;
 pub use memory::Memory;
 pub use operators::Operand;
 #[cfg(any(feature = "faer", feature = "nalgebra"))]

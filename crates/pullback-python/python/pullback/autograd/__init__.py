@@ -24,9 +24,10 @@ What differs from PyTorch:
 from .._core import autograd as _native
 from . import forward_ad, function, functional
 from .function import Function
-from .modes import detect_anomaly, enable_grad, no_grad, set_detect_anomaly, set_grad_enabled
+from .modes import detect_anomaly, enable_grad, inference_mode, no_grad, set_detect_anomaly, set_grad_enabled
 
 GradcheckError = _native.GradcheckError
+Node = _native.Node
 RemovableHandle = _native.RemovableHandle
 backward = _native.backward
 grad = _native.grad
@@ -38,6 +39,7 @@ is_grad_enabled = _native.is_grad_enabled
 __all__ = [
     "Function",
     "GradcheckError",
+    "Node",
     "RemovableHandle",
     "backward",
     "detect_anomaly",
@@ -48,6 +50,7 @@ __all__ = [
     "grad",
     "gradcheck",
     "gradgradcheck",
+    "inference_mode",
     "is_anomaly_enabled",
     "is_grad_enabled",
     "no_grad",

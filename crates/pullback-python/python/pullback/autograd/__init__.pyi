@@ -7,12 +7,19 @@ from .function import Function as Function
 from .modes import (
     detect_anomaly as detect_anomaly,
     enable_grad as enable_grad,
+    inference_mode as inference_mode,
     no_grad as no_grad,
     set_detect_anomaly as set_detect_anomaly,
     set_grad_enabled as set_grad_enabled,
 )
 
 class GradcheckError(RuntimeError): ...
+
+@final
+class Node:
+    def name(self, /) -> str: ...
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]: ...
 
 @final
 class RemovableHandle:

@@ -129,6 +129,23 @@ class set_grad_enabled(_Scope):
         return scope
 
 
+class inference_mode(_Scope):
+    """`no_grad` by its other name; with `mode=False`, `enable_grad`. Tensors that are made inside may be used anywhere later.
+
+    >>> import pullback as pb
+    >>> x = pb.tensor(2.0, requires_grad=True)
+    >>> with pb.inference_mode():
+    ...     y = x * x
+    >>> y.requires_grad, (y * x).requires_grad
+    (False, True)
+    """
+
+    def __new__(cls, mode=True):
+        if callable(mode):
+            return cls()(mode)
+        return super().__new__(cls, "grad", not mode)
+
+
 class detect_anomaly(_Scope):
     """A NaN in a gradient is an `ArithmeticError` that says which operation made it, and where that was called.
 

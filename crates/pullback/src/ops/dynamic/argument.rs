@@ -170,7 +170,14 @@ macro_rules! integers {
             #[inline]
             fn from_value(value: Value, operation: &'static str, name: &'static str) -> Result<SmallVec<[$t; 4]>> {
                 match value {
-                    Value::Ints(all) => all.into_iter().map(|n| fit(n, operation, name)).collect(),
+                    Value::Ints(all) => {
+                        // A loop, because collecting results in a list is much slower for few of them.
+                        let mut out = SmallVec::with_capacity(all.len());
+                        for &n in &all {
+                            out.push(fit(n, operation, name)?);
+                        }
+                        Ok(out)
+                    }
                     other => unexpected(operation, name, &other),
                 }
             }

@@ -15,6 +15,7 @@ mod options;
 pub use argument::{Argument, Value};
 
 pub use crate::array::on_no_memory;
+pub use crate::tensor::rebind;
 
 /// A way to call an operation.
 #[derive(Clone, Copy)]
@@ -27,6 +28,9 @@ pub struct Form {
     pub is_function: bool,
     /// Whether it is called as a method of its first argument.
     pub is_method: bool,
+    /// Whether the result can have the type of the first argument: then there may be a method that gives the tensor its result, see
+    /// [`rebind`].
+    pub in_place: bool,
     /// Whether the parameters are in the order that they have in Rust.
     pub keeps_order: bool,
     /// The names of parameters in Rust, and here, where they differ.

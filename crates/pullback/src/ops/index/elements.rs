@@ -102,7 +102,7 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn scatter_add(&self, dim: isize, index: &Tensor, src: impl Operand) -> Result<Tensor> = scatter_add
-        { samples: scatter_add_samples, errors: scatter_add_errors };
+        { in_place: true, samples: scatter_add_samples, errors: scatter_add_errors };
 
     /// The tensor with elements of `src` written at the places that `index` gives along `dim`:
     /// `out[.., index[.., i, ..], ..] = src[.., i, ..]`; of several writes to one place the last one in row-major order
@@ -130,7 +130,7 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn scatter(&self, dim: isize, index: &Tensor, src: impl Operand) -> Result<Tensor> = scatter
-        { samples: scatter_samples, errors: scatter_errors };
+        { in_place: true, samples: scatter_samples, errors: scatter_errors };
 }
 
 /// Elements of the first input along `dim` at the places of the second; only the last of several that name one place

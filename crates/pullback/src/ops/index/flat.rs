@@ -61,7 +61,7 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn put(&self, index: &Tensor, src: &Tensor, accumulate: bool) -> Result<Tensor> = put {
-        samples: put_samples, errors: put_errors,
+        in_place: true, samples: put_samples, errors: put_errors,
         python: put(index, src as source, accumulate = false)
     };
 
@@ -88,7 +88,7 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn index_fill(&self, dim: isize, index: &Tensor, value: impl Operand) -> Result<Tensor> = index_fill
-        { samples: index_fill_samples, errors: index_fill_errors };
+        { in_place: true, samples: index_fill_samples, errors: index_fill_errors };
 }
 
 /// `x` as a vector, and an index that was checked against its elements.

@@ -85,7 +85,7 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn masked_scatter(&self, mask: &Tensor, source: &Tensor) -> Result<Tensor> = masked_scatter
-        { samples: masked_scatter_samples, errors: masked_scatter_errors };
+        { in_place: true, samples: masked_scatter_samples, errors: masked_scatter_errors };
 }
 
 /// The contents of a tensor as bools in row-major order.

@@ -67,7 +67,7 @@ ops! { OPS;
     /// ```
     fn scatter_reduce(&self, dim: isize, index: &Tensor, src: &Tensor, reduce: Reduce, include_self: bool) -> Result<Tensor>
         = scatter_reduce {
-        samples: scatter_reduce_samples, errors: scatter_reduce_errors, kinks: scatter_reduce_kinks,
+        in_place: true, samples: scatter_reduce_samples, errors: scatter_reduce_errors, kinks: scatter_reduce_kinks,
         python: scatter_reduce(dim, index, src, reduce, include_self = true)
     };
 
@@ -96,7 +96,7 @@ ops! { OPS;
     /// ```
     fn index_reduce(&self, dim: isize, index: &Tensor, src: &Tensor, reduce: Reduce, include_self: bool) -> Result<Tensor>
         = index_reduce {
-        samples: index_reduce_samples, errors: index_reduce_errors,
+        in_place: true, samples: index_reduce_samples, errors: index_reduce_errors,
         python: index_reduce(dim, index, src as source, reduce, include_self = true)
     };
 }

@@ -75,7 +75,7 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn index_add(&self, dim: isize, index: &Tensor, src: &Tensor) -> Result<Tensor> = index_add {
-        samples: index_add_samples, errors: index_add_errors,
+        in_place: true, samples: index_add_samples, errors: index_add_errors,
         python: index_add(dim, index, src as source)
     };
 
@@ -103,7 +103,7 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn index_copy(&self, dim: isize, index: &Tensor, src: &Tensor) -> Result<Tensor> = index_copy {
-        samples: index_copy_samples, errors: index_copy_errors,
+        in_place: true, samples: index_copy_samples, errors: index_copy_errors,
         python: index_copy(dim, index, src as source)
     };
 

@@ -28,7 +28,7 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn celu(&self, alpha: f64) -> Result<Tensor> = celu {
-        samples: celu_samples, errors: celu_errors,
+        in_place: true, samples: celu_samples, errors: celu_errors,
         python: celu(alpha = 1.0)
     };
 
@@ -53,7 +53,7 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn hardtanh(&self, min: f64, max: f64) -> Result<Tensor> = hardtanh {
-        samples: hardtanh_samples, errors: hardtanh_errors,
+        in_place: true, samples: hardtanh_samples, errors: hardtanh_errors,
         python: hardtanh(min as min_val = -1.0, max as max_val = 1.0)
     };
 
@@ -140,7 +140,7 @@ ops! { OPS;
     /// assert_eq!(Tensor::from([3.0, 0.5]).threshold(1.0, -7.0)?.to_vec::<f64>()?, [3.0, -7.0]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn threshold(&self, threshold: f64, value: f64) -> Result<Tensor> = above { samples: threshold_samples, kinks: threshold_kinks };
+    fn threshold(&self, threshold: f64, value: f64) -> Result<Tensor> = above { in_place: true, samples: threshold_samples, kinks: threshold_kinks };
 
     /// The first half along `dim` times the sigmoid of the second.
     ///

@@ -180,7 +180,7 @@ impl Linear for Reshape {
 }
 
 /// Sizes of which one may be -1, with `n` elements in all; `what` is being reshaped to them.
-fn infer(op: &str, sizes: &[isize], n: usize, what: impl std::fmt::Display) -> Result<Shape> {
+fn infer(op: &str, sizes: &[isize], n: usize, what: impl Fn() -> String) -> Result<Shape> {
     let mut out = Shape::new();
     let mut inferred = None;
     for (k, &s) in sizes.iter().enumerate() {
@@ -200,13 +200,13 @@ fn infer(op: &str, sizes: &[isize], n: usize, what: impl std::fmt::Display) -> R
         (Some(_), Some(0)) => {
             bail!(Shape, "{op}: cannot infer -1 in {} beside a size of 0", Brackets(sizes); help = "write the size")
         }
-        _ => bail!(Shape, "{op}: expected a shape of {n} elements for {what}, got {}", Brackets(sizes)),
+        _ => bail!(Shape, "{op}: expected a shape of {n} elements for {}, got {}", what(), Brackets(sizes)),
     }
     Ok(out)
 }
 
 fn reshape(x: &Tensor, shape: &[isize]) -> Result<Tensor> {
-    x.reshape_to(&infer("reshape", shape, x.numel(), x.ty())?)
+    x.reshape_to(&infer("reshape", shape, x.numel(), || x.ty().to_string())?)
 }
 
 impl Tensor {
@@ -216,6 +216,10 @@ impl Tensor {
             return self.unchanged("reshape");
         }
         debug_assert_eq!(numel(shape), self.numel());
+        // The usual case needs no operation that holds the shape.
+        if let Some(view) = self.array().and_then(|x| x.reshape_view(shape)) {
+            return Ok(view.into());
+        }
         linear(Reshape(Shape::from_slice(shape)), self)
     }
 }
@@ -256,7 +260,7 @@ fn flatten(x: &Tensor, start: isize, end: isize) -> Result<Tensor> {
 fn unflatten(x: &Tensor, dim: isize, sizes: &[isize]) -> Result<Tensor> {
     let dim = resolve_dim("unflatten", dim, x.rank(), x.ty())?;
     let n = x.shape()[dim];
-    let sizes = infer("unflatten", sizes, n, format_args!("dim {dim} of {}", x.ty()))?;
+    let sizes = infer("unflatten", sizes, n, || format!("dim {dim} of {}", x.ty()))?;
     let mut shape = Shape::from_slice(&x.shape()[..dim]);
     shape.extend_from_slice(&sizes);
     shape.extend_from_slice(&x.shape()[dim + 1..]);

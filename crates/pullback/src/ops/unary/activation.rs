@@ -57,7 +57,7 @@ ops! { WITH_PARAMETERS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn leaky_relu(&self, negative_slope: f64) -> Result<Tensor> = leaky_relu {
-        samples: leaky_relu_samples, kinks: leaky_relu_kinks,
+        in_place: true, samples: leaky_relu_samples, kinks: leaky_relu_kinks,
         python: leaky_relu(negative_slope = 0.01)
     };
 
@@ -79,7 +79,7 @@ ops! { WITH_PARAMETERS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn elu(&self, alpha: f64) -> Result<Tensor> = elu {
-        samples: elu_samples, kinks: elu_kinks,
+        in_place: true, samples: elu_samples, kinks: elu_kinks,
         python: elu(alpha = 1.0)
     };
 }

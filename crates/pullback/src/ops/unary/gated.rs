@@ -203,7 +203,7 @@ ops! { CLAMPED;
     /// assert_eq!(Tensor::from([-4.0, 0.0, 3.0]).hardswish()?.to_vec::<f64>()?, [0.0, 0.0, 3.0]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn hardswish(&self) -> Result<Tensor> = hardswish { samples: hardswish_samples, kinks: hardswish_kinks };
+    fn hardswish(&self) -> Result<Tensor> = hardswish { in_place: true, samples: hardswish_samples, kinks: hardswish_kinks };
 
     /// `1.0507…·elu(x, 1.67326…)`, elementwise, with the constants of Klambauer et al. (2017).
     ///
@@ -222,7 +222,7 @@ ops! { CLAMPED;
     /// assert_eq!(Tensor::from([0.0]).selu()?.to_vec::<f64>()?, [0.0]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn selu(&self) -> Result<Tensor> = selu { samples: selu_samples };
+    fn selu(&self) -> Result<Tensor> = selu { in_place: true, samples: selu_samples };
 
     /// The logarithm of [`sigmoid`](Tensor::sigmoid), elementwise, without underflow.
     ///
@@ -264,7 +264,7 @@ ops! { CLAMPED;
     /// assert_eq!(Tensor::from([-4.0, 0.0]).hardsigmoid()?.to_vec::<f64>()?, [0.0, 0.5]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn hardsigmoid(&self) -> Result<Tensor> = hardsigmoid { samples: hardsigmoid_samples };
+    fn hardsigmoid(&self) -> Result<Tensor> = hardsigmoid { in_place: true, samples: hardsigmoid_samples };
 }
 
 fn hardswish(x: &Tensor) -> Result<Tensor> {

@@ -199,7 +199,7 @@ macro_rules! smooth {
             module: module_path!(),
             #[cfg(feature = "dynamic")]
             forms: ::pullback_macros::operation_forms! { method $name() -> $crate::Result<$crate::Tensor>
-                [$($($path)::+ ($($form)*)),*] },
+                [$($($path)::+ ($($form)*)),*] in_place true },
         }),*];
     };
 }
@@ -233,7 +233,7 @@ macro_rules! by_dtype {
             module: module_path!(),
             #[cfg(feature = "dynamic")]
             forms: ::pullback_macros::operation_forms! { method $name() -> $crate::Result<$crate::Tensor>
-                [$($($path)::+ ($($form)*)),*] },
+                [$($($path)::+ ($($form)*)),*] in_place true },
         }),*];
     };
 }

@@ -49,7 +49,7 @@ ops! { WITH_PARAMETERS;
     /// assert!((y + 0.577_215_664_901_532_9).abs() < 1e-15);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn digamma(&self) -> Result<Tensor> = digamma { samples: digamma_samples };
+    fn digamma(&self) -> Result<Tensor> = digamma { in_place: true, samples: digamma_samples };
 
     /// The derivative of order `n` of [`digamma`](Tensor::digamma), elementwise, which is that itself for 0. At 0 and the
     /// negative whole numbers it is infinite for odd `n` and NaN for even ones from 2 on.
@@ -74,7 +74,7 @@ ops! { WITH_PARAMETERS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn polygamma(&self, n: u32) -> Result<Tensor> = polygamma {
-        samples: polygamma_samples, errors: polygamma_errors,
+        in_place: true, samples: polygamma_samples, errors: polygamma_errors,
         python: polygamma(n, self as input),
         python: polygamma(self, n)
     };
@@ -96,7 +96,7 @@ ops! { WITH_PARAMETERS;
     /// assert_eq!(Tensor::from(0.0).i0()?.item::<f64>()?, 1.0);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn i0(&self) -> Result<Tensor> = i0 { samples: i0_samples };
+    fn i0(&self) -> Result<Tensor> = i0 { in_place: true, samples: i0_samples };
 
     /// The modified Bessel function of the first kind of order 1, elementwise.
     ///

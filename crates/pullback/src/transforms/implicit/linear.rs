@@ -113,6 +113,13 @@ impl<P: Tree, X: Tree> fmt::Debug for LinearSolve<P, X> {
 }
 
 impl<P: Tree, X: Tree> LinearSolve<P, X> {
+    /// How many hold the functions that were given; it grows while a recorded operation does. For bindings whose collector must know.
+    #[doc(hidden)]
+    pub fn holders(&self) -> usize {
+        let solve = [&self.solve, &self.transpose_solve].into_iter().flatten().map(Arc::strong_count).sum::<usize>();
+        Arc::strong_count(&self.operator) + self.product.as_ref().map_or(0, Arc::strong_count) + solve
+    }
+
     /// The system whose matrix has the products `matvec(p, x)`.
     pub fn new(matvec: impl Fn(&P, &X) -> Result<X> + Send + Sync + 'static) -> LinearSolve<P, X> {
         let product: Equation<P, X> = Arc::new(matvec);

@@ -159,6 +159,16 @@ fn difference<P: Tree, X: Tree>(map: Equation<P, X>) -> Equation<P, X> {
 }
 
 impl<P: Tree, X: Tree> Root<P, X> {
+    /// How many hold the functions that were given; it grows while a recorded operation does. For bindings whose collector must know.
+    #[doc(hidden)]
+    pub fn holders(&self) -> usize {
+        let solve = match &self.solve {
+            Solve::Given(f) | Solve::Newton(f) => Arc::strong_count(f),
+            Solve::Iterate(map, start) => Arc::strong_count(map) + Arc::strong_count(start),
+        };
+        Arc::strong_count(&self.residual) + solve
+    }
+
     fn of(residual: Equation<P, X>, solve: Solve<P, X>, name: &str) -> Root<P, X> {
         let (solver, search) = (LinearSolver::default(), Search::default());
         Root { residual, solve, solver, search, batching: Batching::Loop, name: name.into() }
