@@ -208,6 +208,19 @@ fn int_list(object: Borrowed<'_, '_, PyAny>, k: usize) -> Result<Value, Refused>
     Ok(Value::Ints(SmallVec::from_vec(elements(object, k, |x| int(x, k))?)))
 }
 
+/// Two lists of integers, which may be integers themselves.
+fn int_lists(object: Borrowed<'_, '_, PyAny>, k: usize) -> Result<Value, Refused> {
+    let list = |object: Borrowed<'_, '_, PyAny>| match int_list(object, k)? {
+        Value::Ints(list) => Ok(list),
+        _ => Err(wrong(object, k)),
+    };
+    let lists = elements(object, k, list)?;
+    if lists.len() != 2 {
+        return Err(wrong(object, k));
+    }
+    Ok(Value::IntLists(lists.into_iter().collect()))
+}
+
 fn choice(object: Borrowed<'_, '_, PyAny>, k: usize, names: &[&str]) -> Option<Result<Value, Refused>> {
     let text = object.cast::<PyString>().ok()?;
     let text = match text.to_cow() {
@@ -248,6 +261,12 @@ pub fn value(parameter: &Parameter, object: Borrowed<'_, '_, PyAny>, k: usize) -
             }
             Err(_) => Err(wrong(object, k)),
         },
+        Kind::Exactly(only) => match object.cast::<PyBool>() {
+            Ok(b) if b.is_true() == only => Ok(Value::Bool(only)),
+            _ => Err(wrong(object, k)),
+        },
+        Kind::IntOrPair if is_int(object) => int(object, k).map(Value::Int),
+        Kind::IntOrPair => int_lists(object, k),
         Kind::Text => match object.extract::<String>() {
             Ok(text) => Ok(Value::Text(text)),
             Err(_) if object.is_instance_of::<PyString>() => {

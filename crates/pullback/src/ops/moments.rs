@@ -61,7 +61,9 @@ ops! { OPS;
     /// of a population.
     fn var_dims(&self, dims: &[isize], correction: usize, keepdim: bool) -> Result<Tensor> = var_dims {
         samples: var_dims_samples, errors: var_dims_errors,
-        python: var(dims = [], correction = 1, keepdim)
+        python: var(dims = [], correction = 1, keepdim),
+        python: var(dims, correction as unbiased: Unbiased, keepdim),
+        python: var(correction as unbiased: Unbiased, dims = [], keepdim)
     };
 
     /// The square root of the unbiased variance of all elements, as a 0-d tensor.
@@ -109,7 +111,9 @@ ops! { OPS;
     /// ```
     fn std_dims(&self, dims: &[isize], correction: usize, keepdim: bool) -> Result<Tensor> = std_dims {
         samples: std_dims_samples, errors: std_dims_errors, kinks: std_dims_kinks,
-        python: std(dims = [], correction = 1, keepdim)
+        python: std(dims = [], correction = 1, keepdim),
+        python: std(dims, correction as unbiased: Unbiased, keepdim),
+        python: std(correction as unbiased: Unbiased, dims = [], keepdim)
     };
 }
 

@@ -17,6 +17,7 @@ mod resample;
 mod samples;
 pub(super) mod shuffle;
 
+pub use super::unary::gated::Approximate;
 pub use attention::Attention;
 pub use fold::Patches;
 pub use interpolate::{Interpolate, InterpolateMode};

@@ -27,15 +27,18 @@ smooth! { OPS;
 
     /// The angle in radians, from `-π/2` to `π/2`, whose sine each element is; NaN outside `-1..=1`.
     asin = Asin + complex, derivative "`1/sqrt(1 - x²)`, which is infinite at 1 and -1.",
-        example "assert_eq!(Tensor::from(0.0).asin()?.item::<f64>()?, 0.0);";
+        example "assert_eq!(Tensor::from(0.0).asin()?.item::<f64>()?, 0.0);",
+        python: asin(), python: arcsin();
 
     /// The angle in radians, from `0` to `π`, whose cosine each element is; NaN outside `-1..=1`.
     acos = Acos + complex, derivative "`-1/sqrt(1 - x²)`, which is infinite at 1 and -1.",
-        example "assert_eq!(Tensor::from(1.0).acos()?.item::<f64>()?, 0.0);";
+        example "assert_eq!(Tensor::from(1.0).acos()?.item::<f64>()?, 0.0);",
+        python: acos(), python: arccos();
 
     /// The angle in radians, from `-π/2` to `π/2`, whose tangent each element is.
     atan = Atan + complex, derivative "`1/(1 + x²)`.",
-        example "assert_eq!(Tensor::from(0.0).atan()?.item::<f64>()?, 0.0);";
+        example "assert_eq!(Tensor::from(0.0).atan()?.item::<f64>()?, 0.0);",
+        python: atan(), python: arctan();
 
     /// The hyperbolic sine, elementwise.
     sinh = Sinh + complex, derivative "`cosh(x)`.",
@@ -52,15 +55,18 @@ smooth! { OPS;
 
     /// The number whose hyperbolic sine each element is.
     asinh = Asinh + complex, derivative "`1/sqrt(x² + 1)`.",
-        example "assert_eq!(Tensor::from(0.0).asinh()?.item::<f64>()?, 0.0);";
+        example "assert_eq!(Tensor::from(0.0).asinh()?.item::<f64>()?, 0.0);",
+        python: asinh(), python: arcsinh();
 
     /// The number, not negative, whose hyperbolic cosine each element is; NaN below 1.
     acosh = Acosh + complex, derivative "`1/sqrt(x² - 1)`, which is infinite at 1; NaN below 1, also below -1.",
-        example "assert_eq!(Tensor::from(1.0).acosh()?.item::<f64>()?, 0.0);";
+        example "assert_eq!(Tensor::from(1.0).acosh()?.item::<f64>()?, 0.0);",
+        python: acosh(), python: arccosh();
 
     /// The number whose hyperbolic tangent each element is; NaN outside `-1..=1`.
     atanh = Atanh + complex, derivative "`1/(1 - x²)`, which is infinite at 1 and -1.",
-        example "assert_eq!(Tensor::from([0.0, 1.0]).atanh()?.to_vec::<f64>()?, [0.0, f64::INFINITY]);";
+        example "assert_eq!(Tensor::from([0.0, 1.0]).atanh()?.to_vec::<f64>()?, [0.0, f64::INFINITY]);",
+        python: atanh(), python: arctanh();
 
     /// `sin(πx)/(πx)`, elementwise, 1 at 0; exactly 0 at the other whole numbers and at infinity.
     sinc = Sinc, derivative "`(cos(πx) - sinc(x))/x`, with its limit 0 at 0; all derivatives are exact near 0.",
