@@ -6,7 +6,7 @@ use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
 use syn::{
-    Error, GenericArgument, Ident, Lit, PathArguments, ReturnType, Token, Type, TypeParamBound, bracketed,
+    Error, GenericArgument, Ident, Lit, LitInt, PathArguments, ReturnType, Token, Type, TypeParamBound, bracketed,
     parenthesized,
 };
 
@@ -26,6 +26,8 @@ struct Written {
     path: Vec<String>,
     parameters: Vec<WrittenParameter>,
     results: Vec<String>,
+    /// The places of the results that it returns, if not all.
+    picked: Vec<usize>,
 }
 
 struct WrittenParameter {
@@ -79,14 +81,19 @@ impl Parse for Written {
         let inner;
         parenthesized!(inner in input);
         let parameters = Punctuated::<WrittenParameter, Token![,]>::parse_terminated(&inner)?;
-        let mut results = vec![];
+        let (mut results, mut picked) = (vec![], vec![]);
         if input.parse::<Option<Token![->]>>()?.is_some() {
             let inner;
             parenthesized!(inner in input);
-            let names = Punctuated::<Ident, Token![,]>::parse_terminated_with(&inner, ident)?;
-            results = names.iter().map(Ident::to_string).collect();
+            if inner.peek(LitInt) {
+                let places = Punctuated::<LitInt, Token![,]>::parse_terminated(&inner)?;
+                picked = places.iter().map(LitInt::base10_parse).collect::<Result<_, _>>()?;
+            } else {
+                let names = Punctuated::<Ident, Token![,]>::parse_terminated_with(&inner, ident)?;
+                results = names.iter().map(Ident::to_string).collect();
+            }
         }
-        Ok(Written { path, parameters: parameters.into_iter().collect(), results })
+        Ok(Written { path, parameters: parameters.into_iter().collect(), results, picked })
     }
 }
 
@@ -257,6 +264,7 @@ impl Row {
             path: vec![name.to_owned()],
             parameters: self.parameters.iter().map(parameter).collect(),
             results: vec![],
+            picked: vec![],
         }
     }
 
@@ -380,7 +388,13 @@ impl Row {
         if let Some(dtype) = dtype {
             call = quote!(crate::ops::dynamic::of_dtype(#last, #call, #dtype)?);
         }
-        let results = results(self, &form.results)?;
+        let mut results = results(self, &form.results)?;
+        let mut outcome = quote!(Outcome::from(#call));
+        if !form.picked.is_empty() {
+            let (picked, n) = (&form.picked, form.picked.len());
+            results = if n == 1 { quote!(Results::One) } else { quote!(Results::Several(#n, &[])) };
+            outcome = quote!(#outcome.pick(&[#(#picked),*]));
+        }
         // The places of the parameters in Rust, where the tensor itself is the first.
         let order = bound.iter().map(|b| match b.role {
             Role::Receiver => 0,
@@ -410,7 +424,7 @@ impl Row {
             results: #results,
             call: |arguments| {
                 #(#take)*
-                Ok(Outcome::from(#call))
+                Ok(#outcome)
             },
         }))
     }

@@ -1,11 +1,11 @@
 //! Facts about tensors and dtypes: functions, and the limits of numbers.
 
 use pullback::{DType, Tensor};
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::convert::{Operand, operand, wrap};
+use crate::convert::{Operand, Sizes, operand, wrap};
 use crate::dtype::{DTypeArg, PyDType, dtype_object, python_name};
 use crate::error::OrRaise;
 use crate::tensor::PyTensor;
@@ -252,6 +252,38 @@ fn result_type<'py>(py: Python<'py>, tensors: &Bound<'py, PyTuple>) -> PyResult<
     }
 }
 
+/// The shape of a sum of tensors of these shapes, each of which may be a number for a vector.
+///
+/// Raises ValueError if they do not broadcast.
+///
+/// >>> pullback.broadcast_shapes((2, 1), (3,))
+/// (2, 3)
+#[pyfunction]
+#[pyo3(signature = (*shapes))]
+fn broadcast_shapes<'py>(py: Python<'py>, shapes: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyTuple>> {
+    let mut all: Vec<usize> = Vec::new();
+    for shape in shapes.iter() {
+        let Sizes(sizes) = shape.extract()?;
+        if sizes.len() > all.len() {
+            all.splice(..0, std::iter::repeat_n(1, sizes.len() - all.len()));
+        }
+        let lead = all.len() - sizes.len();
+        for (k, (own, &size)) in all[lead..].iter_mut().zip(&sizes).enumerate() {
+            match (*own, size) {
+                (1, size) => *own = size,
+                (own, size) if size == 1 || size == own => {}
+                (own, size) => {
+                    return Err(PyValueError::new_err(format!(
+                        "broadcast_shapes: shapes must broadcast, got sizes {own} and {size} in dim {}",
+                        lead + k
+                    )));
+                }
+            }
+        }
+    }
+    PyTuple::new(py, all)
+}
+
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<FloatInfo>()?;
     module.add_class::<IntInfo>()?;
@@ -260,6 +292,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(is_complex, module)?)?;
     module.add_function(wrap_pyfunction!(numel, module)?)?;
     module.add_function(wrap_pyfunction!(clone, module)?)?;
+    module.add_function(wrap_pyfunction!(broadcast_shapes, module)?)?;
     module.add_function(wrap_pyfunction!(promote_types, module)?)?;
     module.add_function(wrap_pyfunction!(result_type, module)?)
 }

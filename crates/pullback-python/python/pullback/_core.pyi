@@ -289,6 +289,8 @@ class Tensor:
         """Return divmod(value, self)."""
     def abs(self, /) -> Tensor:
         """The magnitude, elementwise."""
+    def absolute(self, /) -> Tensor:
+        """The magnitude, elementwise."""
     def acos(self, /) -> Tensor:
         """The angle in radians, from `0` to `π`, whose cosine each element is; NaN outside `-1..=1`."""
     def acosh(self, /) -> Tensor:
@@ -317,10 +319,29 @@ class Tensor:
         """The largest elements of windows that cut volumes into the given numbers of parts, which are those of
         `adaptive_avg_pool3d`.
         """
-    def add(self, /, other: Tensor | _Number) -> Tensor:
-        """Adds `other`, elementwise."""
+    @overload
+    def add(self, /, other: Tensor | _Number) -> Tensor: ...
+    @overload
+    def add(self, /, other: Tensor | _Number, alpha: Tensor | _Number) -> Tensor: ...
+    def addcdiv(self, /, tensor1: Tensor, tensor2: Tensor, value: Tensor | _Number = 1) -> Tensor:
+        """The tensor plus `value·tensor1/tensor2`, elementwise."""
+    def addcmul(self, /, tensor1: Tensor, tensor2: Tensor, value: Tensor | _Number = 1) -> Tensor:
+        """The tensor plus `value·tensor1·tensor2`, elementwise."""
+    def addmm(self, /, mat1: Tensor, mat2: Tensor, beta: SupportsFloat = 1.0, alpha: SupportsFloat = 1.0) -> Tensor:
+        """`beta·self + alpha·(mat1 @ mat2)`. If `beta` is 0 this tensor does not count, whatever it holds."""
+    def addmv(self, /, mat: Tensor, vec: Tensor, beta: SupportsFloat = 1.0, alpha: SupportsFloat = 1.0) -> Tensor:
+        """`beta·self + alpha·(mat @ vec)`. If `beta` is 0 this tensor does not count, whatever it holds."""
     def all(self, /, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: _bool = False) -> Tensor:
         """Whether all elements are non-zero along `dim`, all of them if the list is empty."""
+    def allclose(
+        self,
+        /,
+        other: Tensor,
+        rtol: SupportsFloat = 1e-5,
+        atol: SupportsFloat = 1e-8,
+        equal_nan: _bool = False,
+    ) -> _bool:
+        """Whether `isclose` holds for all elements."""
     def amax(self, /, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: _bool = False) -> Tensor:
         """The largest elements over `dim`, all of them if the list is empty; NaN where there is one."""
     def amin(self, /, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: _bool = False) -> Tensor:
@@ -331,12 +352,28 @@ class Tensor:
         """The angle of each number from the positive real axis, from -π to π: 0 or π for real ones, NaN for NaN."""
     def any(self, /, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: _bool = False) -> Tensor:
         """Whether any element is non-zero along `dim`, all of them if the list is empty."""
+    def arccos(self, /) -> Tensor:
+        """The angle in radians, from `0` to `π`, whose cosine each element is; NaN outside `-1..=1`."""
+    def arccosh(self, /) -> Tensor:
+        """The number, not negative, whose hyperbolic cosine each element is; NaN below 1."""
+    def arcsin(self, /) -> Tensor:
+        """The angle in radians, from `-π/2` to `π/2`, whose sine each element is; NaN outside `-1..=1`."""
+    def arcsinh(self, /) -> Tensor:
+        """The number whose hyperbolic sine each element is."""
+    def arctan(self, /) -> Tensor:
+        """The angle in radians, from `-π/2` to `π/2`, whose tangent each element is."""
+    def arctan2(self, /, other: Tensor | _Number) -> Tensor:
+        """The angle in radians, from `-π` to `π`, of the point whose ordinate is this tensor and whose abscissa is `other`."""
+    def arctanh(self, /) -> Tensor:
+        """The number whose hyperbolic tangent each element is; NaN outside `-1..=1`."""
     def argmax(self, /, dim: SupportsIndex | None = None, keepdim: _bool = False) -> Tensor:
         """The position of the largest element along `dim`, or for `None` of all elements in row-major order, as `int64`."""
     def argmin(self, /, dim: SupportsIndex | None = None, keepdim: _bool = False) -> Tensor:
         """The position of the smallest element along `dim`, or for `None` of all elements in row-major order, as `int64`."""
-    def argsort(self, /, dim: SupportsIndex = -1, descending: _bool = False) -> Tensor:
+    def argsort(self, /, dim: SupportsIndex = -1, descending: _bool = False, stable: _bool = False) -> Tensor:
         """The positions of the elements in order along `dim`, as `int64`: the second result of `sort`."""
+    def argwhere(self, /) -> Tensor:
+        """The positions of the elements that are not zero, in row-major order, as `int64`; those of `True` in a mask."""
     def asin(self, /) -> Tensor:
         """The angle in radians, from `-π/2` to `π/2`, whose sine each element is; NaN outside `-1..=1`."""
     def asinh(self, /) -> Tensor:
@@ -380,6 +417,17 @@ class Tensor:
         divisor_override: SupportsIndex | None = None,
     ) -> Tensor:
         """The mean of each window over volumes: `avg_pool1d` over the last 3 dimensions."""
+    def baddbmm(
+        self,
+        /,
+        batch1: Tensor,
+        batch2: Tensor,
+        beta: SupportsFloat = 1.0,
+        alpha: SupportsFloat = 1.0,
+    ) -> Tensor:
+        """`beta·self + alpha·(batch1 @ batch2)` for batches of matrices. If `beta` is 0 this tensor does not count, whatever it
+        holds.
+        """
     def batch_norm(
         self,
         /,
@@ -418,8 +466,12 @@ class Tensor:
         """The cross entropy of the probabilities `target` and `sigmoid` of this tensor, `-t·log(p) - (1 - t)·log(1 - p)`, computed
         without overflow.
         """
-    def bincount(self, /, length: SupportsIndex, weights: Tensor | None = None) -> Tensor:
-        """How often each of the numbers from 0 to `length - 1` occurs among the elements, or the sum of their weights."""
+    @overload
+    def bincount(self, /, length: SupportsIndex, weights: Tensor | None = None) -> Tensor: ...
+    @overload
+    def bincount(self, /, weights: Tensor | None = None, minlength: SupportsIndex = 0) -> Tensor: ...
+    def bmm(self, /, mat2: Tensor) -> Tensor:
+        """The products of two batches of matrices: `matmul` of nothing else."""
     @overload
     def broadcast_to(self, /, *shape: SupportsIndex) -> Tensor:
         """The tensor repeated along dimensions of size 1, and along new leading ones, without copying."""
@@ -447,8 +499,18 @@ class Tensor:
         """The tensor cut along `dim` into at most `chunks` parts of equal size, the last of which may be smaller. The parts
         are views.
         """
-    def clamp(self, /, min: SupportsFloat | None = None, max: SupportsFloat | None = None) -> Tensor:
-        """The elements, with those below `min` and above `max` replaced by that bound; NaN stays NaN."""
+    @overload
+    def clamp(self, /, min: Tensor | None = None, max: Tensor | None = None) -> Tensor: ...
+    @overload
+    def clamp(self, /, min: SupportsFloat | None = None, max: SupportsFloat | None = None) -> Tensor: ...
+    def clamp_max(self, /, max: Tensor | _Number) -> Tensor:
+        """The elements, with those above `max` replaced by it: `clamp` with one bound, a number or a tensor."""
+    def clamp_min(self, /, min: Tensor | _Number) -> Tensor:
+        """The elements, with those below `min` replaced by it: `clamp` with one bound, a number or a tensor."""
+    @overload
+    def clip(self, /, min: Tensor | None = None, max: Tensor | None = None) -> Tensor: ...
+    @overload
+    def clip(self, /, min: SupportsFloat | None = None, max: SupportsFloat | None = None) -> Tensor: ...
     def col2im(
         self,
         /,
@@ -540,6 +602,10 @@ class Tensor:
         dilation: SupportsIndex | Iterable[SupportsIndex] = 1,
     ) -> Tensor:
         """The transpose of the convolution of volumes: `conv_transpose1d` over three dimensions."""
+    def corrcoef(self, /) -> Tensor:
+        """The correlations of variables, which are the rows, from observations, which are the columns: covariances divided by both
+        standard deviations.
+        """
     def cos(self, /) -> Tensor:
         """The cosine, elementwise, of an angle in radians."""
     def cosh(self, /) -> Tensor:
@@ -562,6 +628,14 @@ class Tensor:
         keepdim: _bool = False,
     ) -> Tensor:
         """How many elements along `dim` are not zero, all dimensions if the list is empty, as `int64`."""
+    def cov(
+        self,
+        /,
+        correction: SupportsIndex = 1,
+        fweights: Tensor | None = None,
+        aweights: Tensor | None = None,
+    ) -> Tensor:
+        """The covariances of variables, which are the rows, from observations, which are the columns."""
     def cross(self, /, other: Tensor, dim: SupportsIndex = -1) -> Tensor:
         """The cross products of vectors of three elements along `dim`."""
     def cross_entropy(self, /, target: Tensor, reduction: Literal['none', 'mean', 'sum'] = 'mean') -> Tensor:
@@ -570,10 +644,12 @@ class Tensor:
         """The largest element up to each one along `dim`, and its position, as `int64`; NaN from the first NaN on."""
     def cummin(self, /, dim: SupportsIndex) -> return_types.cummin:
         """The smallest element up to each one along `dim`, and its position, as `int64`; NaN from the first NaN on."""
-    def cumprod(self, /, dim: SupportsIndex) -> Tensor:
+    def cumprod(self, /, dim: SupportsIndex, dtype: _DTypeLike | None = None) -> Tensor:
         """The running product along `dim`: element `k` is the product of the elements up to and including `k`."""
-    def cumsum(self, /, dim: SupportsIndex) -> Tensor:
+    def cumsum(self, /, dim: SupportsIndex, dtype: _DTypeLike | None = None) -> Tensor:
         """The running sum along `dim`: element `k` is the sum of the elements up to and including `k`."""
+    def deg2rad(self, /) -> Tensor:
+        """The angle in radians of an angle in degrees."""
     def det(self, /) -> Tensor:
         """The determinants of matrices."""
     def detach(self, /) -> Tensor:
@@ -601,6 +677,8 @@ class Tensor:
         """The derivative of `lgamma`, elementwise: minus infinity at 0, NaN at the negative whole numbers."""
     def div(self, /, other: Tensor | _Number) -> Tensor:
         """Divides by `other`, elementwise; integers are divided as floats."""
+    def divide(self, /, other: Tensor | _Number) -> Tensor:
+        """Divides by `other`, elementwise; integers are divided as floats."""
     def dot(self, /, other: Tensor) -> Tensor:
         """The scalar product of two vectors."""
     def dynamic_slice(self, /, dim: SupportsIndex, start: Tensor, length: SupportsIndex) -> Tensor:
@@ -623,6 +701,8 @@ class Tensor:
         """The rows of the table `weight` that the elements name."""
     def eq(self, /, other: Tensor | _Number) -> Tensor:
         """True where the elements are equal."""
+    def equal(self, /, other: Tensor) -> _bool:
+        """Whether both tensors have the same dtype, shape and elements; NaN equals nothing."""
     def erf(self, /) -> Tensor:
         """The error function, elementwise: `2/sqrt(π)` times the integral of `exp(-t²)` from 0 to `x`."""
     def erfc(self, /) -> Tensor:
@@ -638,8 +718,12 @@ class Tensor:
         """`broadcast_to` to `sizes`, in which -1 stands for the size that the dimension has."""
     @overload
     def expand(self, /, sizes: SupportsIndex | Iterable[SupportsIndex]) -> Tensor: ...
+    def expand_as(self, /, other: Tensor) -> Tensor:
+        """The tensor repeated to the shape of another one, without copying."""
     def expm1(self, /) -> Tensor:
         """`exp(x) - 1`, elementwise, exact also for small `x`."""
+    def fix(self, /) -> Tensor:
+        """The whole part: each element without its fraction."""
     def flatten(self, /, start_dim: SupportsIndex = 0, end_dim: SupportsIndex = -1) -> Tensor:
         """The dimensions from `start_dim` to `end_dim`, both included, merged into one."""
     @overload
@@ -647,14 +731,24 @@ class Tensor:
         """The elements in reverse order along `dims`, without copying."""
     @overload
     def flip(self, /, dims: SupportsIndex | Iterable[SupportsIndex]) -> Tensor: ...
+    def fliplr(self, /) -> Tensor:
+        """The columns in reverse order: a matrix turned over from left to right."""
+    def flipud(self, /) -> Tensor:
+        """The rows in reverse order: a matrix turned upside down."""
     def floor(self, /) -> Tensor:
         """The largest whole number not above each element."""
-    def floor_divide(self, /, divisor: Tensor | _Number) -> Tensor:
-        """The quotient of each element and `divisor`, rounded down. Python's `//`."""
+    def floor_divide(self, /, other: Tensor | _Number) -> Tensor:
+        """The quotient of each element and `other`, rounded down. Python's `//`."""
+    def fmax(self, /, other: Tensor | _Number) -> Tensor:
+        """The larger of two elements, or the other one if one is NaN."""
+    def fmin(self, /, other: Tensor | _Number) -> Tensor:
+        """The smaller of two elements, or the other one if one is NaN."""
     def fmod(self, /, other: Tensor | _Number) -> Tensor:
         """What is left of each element after a division by `other` whose quotient is rounded towards zero: it has the
         sign of the element. Rust's `%`.
         """
+    def frac(self, /) -> Tensor:
+        """What `trunc` takes off: the part behind the point, with the sign of the element."""
     def gather(self, /, dim: SupportsIndex, index: Tensor) -> Tensor:
         """The elements along `dim` at the places that `index` gives, one by one:
         `out[.., i, ..] = x[.., index[.., i, ..], ..]`.
@@ -672,16 +766,20 @@ class Tensor:
         """
     def ge(self, /, other: Tensor | _Number) -> Tensor:
         """True where the left element is larger or equal."""
-    def gelu(self, /) -> Tensor:
-        """`x·Φ(x)`, elementwise, where `Φ` is the distribution function of the standard normal distribution; 0 at minus
-        infinity.
-        """
+    def gelu(self, /, approximate: Literal['none', 'tanh'] = 'none') -> Tensor:
+        """`gelu`, exact or by the formula of `gelu_tanh`."""
     def gelu_tanh(self, /) -> Tensor:
         """`x/2·(1 + tanh(sqrt(2/π)·(x + 0.044715·x³)))`, elementwise: the approximation of `gelu` that
         PyTorch has as `approximate=\\"tanh\\"`.
         """
+    def ger(self, /, vec2: Tensor) -> Tensor:
+        """The matrix of all products of an element of one vector with an element of another."""
     def glu(self, /, dim: SupportsIndex = -1) -> Tensor:
         """The first half along `dim` times the sigmoid of the second."""
+    def greater(self, /, other: Tensor | _Number) -> Tensor:
+        """True where the left element is larger."""
+    def greater_equal(self, /, other: Tensor | _Number) -> Tensor:
+        """True where the left element is larger or equal."""
     def group_norm(
         self,
         /,
@@ -703,6 +801,8 @@ class Tensor:
         """`x·clamp(x + 3, 0, 6)/6`, elementwise."""
     def hardtanh(self, /, min_val: SupportsFloat = -1.0, max_val: SupportsFloat = 1.0) -> Tensor:
         """`x`, at least `min_val` and at most `max_val`."""
+    def heaviside(self, /, values: Tensor) -> Tensor:
+        """0 below 0, 1 above, and at 0 what `values` says; NaN for NaN."""
     def hinge_embedding_loss(
         self,
         /,
@@ -774,6 +874,8 @@ class Tensor:
         """
     def index_select(self, /, dim: SupportsIndex, index: Tensor) -> Tensor:
         """The slices along `dim` at the places that `index` gives."""
+    def inner(self, /, other: Tensor) -> Tensor:
+        """The sums of products over the last dimensions: every vector of this tensor with every one of the other."""
     def instance_norm(
         self,
         /,
@@ -795,6 +897,17 @@ class Tensor:
         """Images of another size."""
     def inv(self, /) -> Tensor:
         """The inverses of matrices. To solve a system, `solve` is faster and more accurate."""
+    def inverse(self, /) -> Tensor:
+        """The inverses of matrices. To solve a system, `solve` is faster and more accurate."""
+    def isclose(
+        self,
+        /,
+        other: Tensor,
+        rtol: SupportsFloat = 1e-5,
+        atol: SupportsFloat = 1e-8,
+        equal_nan: _bool = False,
+    ) -> Tensor:
+        """True where `|x - y| <= atol + rtol·|y|`; infinities are close to themselves, NaN to nothing unless `equal_nan`."""
     def isfinite(self, /) -> Tensor:
         """True where an element is neither infinite nor NaN."""
     def isinf(self, /) -> Tensor:
@@ -813,6 +926,10 @@ class Tensor:
         """
     def kron(self, /, other: Tensor) -> Tensor:
         """Kronecker's product: every element of this tensor times the whole other one, as a block in its place."""
+    def kthvalue(self, /, k: SupportsIndex, dim: SupportsIndex = -1, keepdim: _bool = False) -> return_types.kthvalue:
+        """The element that comes at place `k`, counted from 1, if those along `dim` are put in rising order, and the position where it
+        was, as `int64`.
+        """
     def l1_loss(self, /, target: Tensor, reduction: Literal['none', 'mean', 'sum'] = 'mean') -> Tensor:
         """The absolute differences from `target`."""
     def layer_norm(
@@ -834,6 +951,10 @@ class Tensor:
         """The point between this tensor, for weight 0, and `end`, for weight 1: `x + weight·(end - x)`, which is exact at both
         ends. Other weights go beyond.
         """
+    def less(self, /, other: Tensor | _Number) -> Tensor:
+        """True where the left element is smaller."""
+    def less_equal(self, /, other: Tensor | _Number) -> Tensor:
+        """True where the left element is smaller or equal."""
     def lgamma(self, /) -> Tensor:
         """The natural logarithm of the absolute value of the gamma function, elementwise; infinite at 0 and the negative
         whole numbers.
@@ -859,7 +980,7 @@ class Tensor:
         """The logarithm to base 2, elementwise; NaN below 0."""
     def log_sigmoid(self, /) -> Tensor:
         """The logarithm of `sigmoid`, elementwise, without underflow."""
-    def log_softmax(self, /, dim: SupportsIndex) -> Tensor:
+    def log_softmax(self, /, dim: SupportsIndex, dtype: _DTypeLike | None = None) -> Tensor:
         """`x - log(Σ exp(x))` along `dim`, the logarithm of `softmax` without its rounding."""
     def logaddexp(self, /, other: Tensor | _Number) -> Tensor:
         """`log(exp(x) + exp(y))`, elementwise, without overflow: the sum of two numbers given by their logarithms."""
@@ -875,9 +996,11 @@ class Tensor:
         """True where at least one element is true."""
     def logical_xor(self, /, other: Tensor | _Number) -> Tensor:
         """True where exactly one element is true."""
+    def logit(self, /, eps: SupportsFloat | None = None) -> Tensor:
+        """The logarithm of the odds, see `logit`, of elements that are first clamped to `eps` and `1 - eps`."""
     def logsumexp(self, /, dim: SupportsIndex | Iterable[SupportsIndex], keepdim: _bool = False) -> Tensor:
         """`log(Σ exp(x))` over `dim`, all of them if the list is empty."""
-    def lstsq(self, /, B: Tensor) -> Tensor:
+    def lstsq(self, /, B: Tensor) -> return_types.lstsq:
         """The solutions `X` for which `A X` is nearest to `B`, this tensor being the matrices `A` of full rank; of many solutions the
         shortest.
         """
@@ -986,7 +1109,13 @@ class Tensor:
         """`max_pool3d`, and where in its volume each element was, as `int64` in row-major order."""
     def maximum(self, /, other: Tensor | _Number) -> Tensor:
         """The larger of two elements; NaN if either is NaN."""
-    def mean(self, /, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: _bool = False) -> Tensor:
+    def mean(
+        self,
+        /,
+        dim: SupportsIndex | Iterable[SupportsIndex] | None = None,
+        keepdim: _bool = False,
+        dtype: _DTypeLike | None = None,
+    ) -> Tensor:
         """The mean over `dim`, all of them if the list is empty."""
     @overload
     def median(self, /) -> Tensor: ...
@@ -1002,6 +1131,15 @@ class Tensor:
         """The smaller of two elements; NaN if either is NaN."""
     def mish(self, /) -> Tensor:
         """`x·tanh(softplus(x))`, elementwise; 0 at minus infinity."""
+    def mm(self, /, mat2: Tensor) -> Tensor:
+        """The product of two matrices: `matmul` of nothing else."""
+    def moveaxis(
+        self,
+        /,
+        source: SupportsIndex | Iterable[SupportsIndex],
+        destination: SupportsIndex | Iterable[SupportsIndex],
+    ) -> Tensor:
+        """Dimensions moved to other places, the others keeping their order."""
     def movedim(
         self,
         /,
@@ -1021,6 +1159,10 @@ class Tensor:
         reduction: Literal['none', 'mean', 'sum'] = 'mean',
     ) -> Tensor:
         """`Σ max(0, margin - x[target] + x[k])/classes` over all classes `k` but the target, for scores `x`."""
+    def multiply(self, /, other: Tensor | _Number) -> Tensor:
+        """Multiplies by `other`, elementwise."""
+    def mv(self, /, vec: Tensor) -> Tensor:
+        """The product of a matrix and a vector: `matmul` of nothing else."""
     def nan_to_num(
         self,
         /,
@@ -1031,7 +1173,13 @@ class Tensor:
         """The elements, with NaN replaced by `nan`, infinity by `posinf` and minus infinity by `neginf`; `None` stands for the
         largest and the smallest finite number of the dtype.
         """
-    def nanmean(self, /, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: _bool = False) -> Tensor:
+    def nanmean(
+        self,
+        /,
+        dim: SupportsIndex | Iterable[SupportsIndex] | None = None,
+        keepdim: _bool = False,
+        dtype: _DTypeLike | None = None,
+    ) -> Tensor:
         """The mean over `dim` of the elements that are not NaN, over all dimensions if the list is empty."""
     @overload
     def nanmedian(self, /) -> Tensor: ...
@@ -1046,7 +1194,13 @@ class Tensor:
         interpolation: Literal['linear', 'lower', 'higher', 'midpoint', 'nearest'] = 'linear',
     ) -> Tensor:
         """The `quantile`s of the elements that are not NaN; NaN where all are."""
-    def nansum(self, /, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: _bool = False) -> Tensor:
+    def nansum(
+        self,
+        /,
+        dim: SupportsIndex | Iterable[SupportsIndex] | None = None,
+        keepdim: _bool = False,
+        dtype: _DTypeLike | None = None,
+    ) -> Tensor:
         """The sum over `dim` of the elements that are not NaN, over all dimensions if the list is empty."""
     def narrow(self, /, dim: SupportsIndex, start: SupportsIndex, length: SupportsIndex) -> Tensor:
         """`length` elements along `dim` from `start` on, as a view."""
@@ -1054,23 +1208,39 @@ class Tensor:
         """True where the elements differ."""
     def neg(self, /) -> Tensor:
         """The negative, elementwise."""
+    def negative(self, /) -> Tensor:
+        """The negative, elementwise."""
     def nll_loss(self, /, target: Tensor, reduction: Literal['none', 'mean', 'sum'] = 'mean') -> Tensor:
         """`nll_loss` with another reduction than the mean."""
-    def nonzero(self, /) -> Tensor:
-        """The positions of the elements that are not zero, in row-major order, as `int64`; those of `True` in a mask."""
+    @overload
+    def nonzero(self, /, as_tuple: Literal[False] = False) -> Tensor: ...
+    @overload
+    def nonzero(self, /, as_tuple: Literal[True]) -> tuple[Tensor, ...]: ...
+    @overload
     def norm(
         self,
         /,
         p: SupportsFloat = 2.0,
         dim: SupportsIndex | Iterable[SupportsIndex] | None = None,
         keepdim: _bool = False,
-    ) -> Tensor:
-        """The `p`-norms of the vectors along `dim`, all dimensions if the list is empty; see `norm`."""
+        dtype: _DTypeLike | None = None,
+    ) -> Tensor: ...
+    @overload
+    def norm(
+        self,
+        /,
+        p: Literal['fro', 'nuc'],
+        dim: SupportsIndex | Iterable[SupportsIndex] | None = None,
+        keepdim: _bool = False,
+        dtype: _DTypeLike | None = None,
+    ) -> Tensor: ...
     def normalize(self, /, p: SupportsFloat = 2.0, dim: SupportsIndex = 1, eps: SupportsFloat = 1e-12) -> Tensor:
         """The tensor over its `p`-norms along `dim`, or over `eps` where they are smaller."""
+    def not_equal(self, /, other: Tensor | _Number) -> Tensor:
+        """True where the elements differ."""
     def one_hot(self, /, num_classes: SupportsIndex, dtype: _DTypeLike | None = 'int64') -> Tensor:
         """One at the position that each element names and zero elsewhere, along a new last dimension of size `num_classes`."""
-    def outer(self, /, other: Tensor) -> Tensor:
+    def outer(self, /, vec2: Tensor) -> Tensor:
         """The matrix of all products of an element of one vector with an element of another."""
     def pad(
         self,
@@ -1120,7 +1290,13 @@ class Tensor:
         """The elements to the power of those of `exponent`, which may also be a number."""
     def prelu(self, /, weight: Tensor) -> Tensor:
         """`x` where it is positive, else `weight·x`, with one weight or one for each channel."""
-    def prod(self, /, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: _bool = False) -> Tensor:
+    def prod(
+        self,
+        /,
+        dim: SupportsIndex | Iterable[SupportsIndex] | None = None,
+        keepdim: _bool = False,
+        dtype: _DTypeLike | None = None,
+    ) -> Tensor:
         """The product over `dim`, all of them if the list is empty."""
     def put(self, /, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
         """The tensor with the elements of `source` written at the places with the numbers that `index` gives, counted through
@@ -1137,10 +1313,16 @@ class Tensor:
         interpolation: Literal['linear', 'lower', 'higher', 'midpoint', 'nearest'] = 'linear',
     ) -> Tensor:
         """The quantiles `q` of the elements along `dim`, or for `None` of all elements; NaN where there is one."""
+    def rad2deg(self, /) -> Tensor:
+        """The angle in degrees of an angle in radians."""
+    def ravel(self, /) -> Tensor:
+        """All elements in row-major order, as a vector."""
     def reciprocal(self, /) -> Tensor:
         """One over each element."""
     def relu(self, /) -> Tensor:
         """`x` where it is positive, else 0; NaN for NaN."""
+    def relu6(self, /) -> Tensor:
+        """`clamp(x, 0, 6)`, elementwise."""
     def remainder(self, /, other: Tensor | _Number) -> Tensor:
         """What is left of each element after a division by `other` whose quotient is rounded down: it has the sign of
         the divisor. Python's `%`.
@@ -1150,13 +1332,19 @@ class Tensor:
         """Copies of the whole tensor side by side, `repeats[k]` of them along dimension `k`."""
     @overload
     def repeat(self, /, repeats: SupportsIndex | Iterable[SupportsIndex]) -> Tensor: ...
-    def repeat_interleave(self, /, repeats: SupportsIndex, dim: SupportsIndex) -> Tensor:
-        """Every slice along `dim` repeated `repeats` times, the copies next to each other."""
+    @overload
+    def repeat_interleave(self, /, repeats: SupportsIndex, dim: SupportsIndex) -> Tensor: ...
+    @overload
+    def repeat_interleave(self, /, repeats: SupportsIndex) -> Tensor: ...
+    @overload
+    def repeat_interleave(self, /, repeats: Tensor, dim: SupportsIndex | None = None) -> Tensor: ...
     @overload
     def reshape(self, /, *shape: SupportsIndex) -> Tensor:
         """The same elements in row-major order under another shape."""
     @overload
     def reshape(self, /, shape: SupportsIndex | Iterable[SupportsIndex]) -> Tensor: ...
+    def reshape_as(self, /, other: Tensor) -> Tensor:
+        """The same elements in row-major order under the shape of another tensor."""
     def rms_norm(
         self,
         /,
@@ -1176,8 +1364,8 @@ class Tensor:
         """The tensor turned by `k` quarters from dimension `dims[0]` towards `dims[1]`, without copying; negative numbers turn
         the other way.
         """
-    def round(self, /) -> Tensor:
-        """The nearest whole number; halves go to the even neighbour."""
+    def round(self, /, decimals: SupportsIndex = 0) -> Tensor:
+        """The nearest number with so many decimals; halves go to the even neighbour. Negative `decimals` are places before the point."""
     def rsqrt(self, /) -> Tensor:
         """One over the square root, elementwise; NaN below 0."""
     def scaled_dot_product_attention(
@@ -1272,7 +1460,7 @@ class Tensor:
         """
     def soft_margin_loss(self, /, target: Tensor, reduction: Literal['none', 'mean', 'sum'] = 'mean') -> Tensor:
         """`log(1 + exp(-t·x))`, for targets of 1 and -1, without overflow."""
-    def softmax(self, /, dim: SupportsIndex) -> Tensor:
+    def softmax(self, /, dim: SupportsIndex, dtype: _DTypeLike | None = None) -> Tensor:
         """`exp(x) / Σ exp(x)` along `dim`: positive numbers that add up to 1."""
     def softmin(self, /, dim: SupportsIndex) -> Tensor:
         """`softmax` of the negative."""
@@ -1286,7 +1474,7 @@ class Tensor:
         """The solutions `X` of `A X = B`, this tensor being the matrices `A`."""
     def solve_triangular(self, /, B: Tensor, upper: _bool, left: _bool = True, unitriangular: _bool = False) -> Tensor:
         """The solutions `X` of `A X = B`, this tensor being the triangular matrices `A`; of `X A = B` unless `left`."""
-    def sort(self, /, dim: SupportsIndex = -1, descending: _bool = False) -> return_types.sort:
+    def sort(self, /, dim: SupportsIndex = -1, descending: _bool = False, stable: _bool = False) -> return_types.sort:
         """The elements in order along `dim`, and the positions where they were, as `int64`."""
     @overload
     def split(self, /, split_size_or_sections: SupportsIndex, dim: SupportsIndex = 0) -> tuple[Tensor, ...]: ...
@@ -1305,19 +1493,37 @@ class Tensor:
     def squeeze(self, /, dim: SupportsIndex) -> Tensor: ...
     @overload
     def squeeze(self, /) -> Tensor: ...
+    @overload
     def std(
         self,
         /,
         dim: SupportsIndex | Iterable[SupportsIndex] | None = None,
         correction: SupportsIndex = 1,
         keepdim: _bool = False,
-    ) -> Tensor:
-        """The standard deviation over `dim`, all of them if the list is empty: the square root of
-        `var`.
-        """
-    def sub(self, /, other: Tensor | _Number) -> Tensor:
+    ) -> Tensor: ...
+    @overload
+    def std(self, /, dim: SupportsIndex | Iterable[SupportsIndex], unbiased: _bool, keepdim: _bool = False) -> Tensor: ...
+    @overload
+    def std(
+        self,
+        /,
+        unbiased: _bool,
+        dim: SupportsIndex | Iterable[SupportsIndex] | None = None,
+        keepdim: _bool = False,
+    ) -> Tensor: ...
+    @overload
+    def sub(self, /, other: Tensor | _Number) -> Tensor: ...
+    @overload
+    def sub(self, /, other: Tensor | _Number, alpha: Tensor | _Number) -> Tensor: ...
+    def subtract(self, /, other: Tensor | _Number) -> Tensor:
         """Subtracts `other`, elementwise."""
-    def sum(self, /, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: _bool = False) -> Tensor:
+    def sum(
+        self,
+        /,
+        dim: SupportsIndex | Iterable[SupportsIndex] | None = None,
+        keepdim: _bool = False,
+        dtype: _DTypeLike | None = None,
+    ) -> Tensor:
         """The sum over `dim`, all of them if the list is empty."""
     @overload
     def sum_to_size(self, /, *size: SupportsIndex) -> Tensor:
@@ -1330,6 +1536,10 @@ class Tensor:
         """
     def svdvals(self, /) -> Tensor:
         """The singular values of matrices in falling order."""
+    def swapaxes(self, /, axis0: SupportsIndex, axis1: SupportsIndex) -> Tensor:
+        """Two dimensions exchanged."""
+    def swapdims(self, /, dim0: SupportsIndex, dim1: SupportsIndex) -> Tensor:
+        """Two dimensions exchanged."""
     def t(self, /) -> Tensor:
         """The transpose of a matrix."""
     def take(self, /, index: Tensor) -> Tensor:
@@ -1352,11 +1562,10 @@ class Tensor:
         self,
         /,
         other: Tensor,
-        dims: SupportsIndex | Iterable[SupportsIndex],
-        other_dims: SupportsIndex | Iterable[SupportsIndex],
+        dims: SupportsIndex | Sequence[SupportsIndex | Iterable[SupportsIndex]] = 2,
     ) -> Tensor:
-        """The sums of products over pairs of dimensions: number `k` of `dims` of this tensor goes with number `k` of `other_dims` of the
-        other one.
+        """The sums of products over pairs of dimensions: those of `dims`, or with a number `n` the last `n` dimensions of this tensor
+        and the first `n` of the other one.
         """
     def threshold(self, /, threshold: SupportsFloat, value: SupportsFloat) -> Tensor:
         """`x` where it is larger than `threshold`, else `value`."""
@@ -1398,6 +1607,8 @@ class Tensor:
         """
     def triu(self, /, diagonal: SupportsIndex = 0) -> Tensor:
         """The upper triangle of the matrices in the last two dimensions: zeros below diagonal number `diagonal`."""
+    def true_divide(self, /, other: Tensor | _Number) -> Tensor:
+        """Divides by `other`, elementwise; integers are divided as floats."""
     def trunc(self, /) -> Tensor:
         """The whole part: each element without its fraction."""
     def unbind(self, /, dim: SupportsIndex = 0) -> tuple[Tensor, ...]:
@@ -1408,31 +1619,103 @@ class Tensor:
         """All windows of `size` elements along `dimension`, one every `step` elements, as a view: element `k` of window `i` is element
         `i * step + k` of the tensor.
         """
-    def unique(self, /, dim: SupportsIndex | None = None) -> return_types.unique:
-        """The different elements in rising order, or the different slices along `dim` ordered by their first elements that
-        differ; then, for each element or slice of the tensor, which of these it is; and how often each occurs.
-        """
-    def unique_consecutive(self, /, dim: SupportsIndex | None = None) -> return_types.unique_consecutive:
-        """The first of every run of equal elements, or of equal slices along `dim`; then, for each element or slice of the
-        tensor, in which run it is; and how long each run is.
-        """
+    @overload
+    def unique(
+        self,
+        /,
+        sorted: _bool = True,
+        return_inverse: Literal[False] = False,
+        return_counts: Literal[False] = False,
+        dim: SupportsIndex | None = None,
+    ) -> Tensor: ...
+    @overload
+    def unique(
+        self,
+        /,
+        return_inverse: Literal[True],
+        return_counts: Literal[False] = False,
+        sorted: _bool = True,
+        dim: SupportsIndex | None = None,
+    ) -> tuple[Tensor, Tensor]: ...
+    @overload
+    def unique(
+        self,
+        /,
+        return_counts: Literal[True],
+        return_inverse: Literal[False] = False,
+        sorted: _bool = True,
+        dim: SupportsIndex | None = None,
+    ) -> tuple[Tensor, Tensor]: ...
+    @overload
+    def unique(
+        self,
+        /,
+        return_inverse: Literal[True],
+        return_counts: Literal[True],
+        sorted: _bool = True,
+        dim: SupportsIndex | None = None,
+    ) -> return_types.unique: ...
+    @overload
+    def unique_consecutive(
+        self,
+        /,
+        return_inverse: Literal[False] = False,
+        return_counts: Literal[False] = False,
+        dim: SupportsIndex | None = None,
+    ) -> Tensor: ...
+    @overload
+    def unique_consecutive(
+        self,
+        /,
+        return_inverse: Literal[True],
+        return_counts: Literal[False] = False,
+        dim: SupportsIndex | None = None,
+    ) -> tuple[Tensor, Tensor]: ...
+    @overload
+    def unique_consecutive(
+        self,
+        /,
+        return_counts: Literal[True],
+        return_inverse: Literal[False] = False,
+        dim: SupportsIndex | None = None,
+    ) -> tuple[Tensor, Tensor]: ...
+    @overload
+    def unique_consecutive(
+        self,
+        /,
+        return_inverse: Literal[True],
+        return_counts: Literal[True],
+        dim: SupportsIndex | None = None,
+    ) -> return_types.unique_consecutive: ...
     def unsqueeze(self, /, dim: SupportsIndex) -> Tensor:
         """A dimension of size 1 put in at `dim`."""
+    @overload
     def var(
         self,
         /,
         dim: SupportsIndex | Iterable[SupportsIndex] | None = None,
         correction: SupportsIndex = 1,
         keepdim: _bool = False,
-    ) -> Tensor:
-        """The variance over `dim`, all of them if the list is empty: the sum of squared deviations from the mean,
-        divided by `n - correction` for `n` elements.
-        """
+    ) -> Tensor: ...
+    @overload
+    def var(self, /, dim: SupportsIndex | Iterable[SupportsIndex], unbiased: _bool, keepdim: _bool = False) -> Tensor: ...
+    @overload
+    def var(
+        self,
+        /,
+        unbiased: _bool,
+        dim: SupportsIndex | Iterable[SupportsIndex] | None = None,
+        keepdim: _bool = False,
+    ) -> Tensor: ...
+    def vdot(self, /, other: Tensor) -> Tensor:
+        """The scalar product of two vectors, the first of which is conjugated if it is complex."""
     @overload
     def view(self, /, *shape: SupportsIndex) -> Tensor:
         """The same elements in row-major order under another shape."""
     @overload
     def view(self, /, shape: SupportsIndex | Iterable[SupportsIndex]) -> Tensor: ...
+    def view_as(self, /, other: Tensor) -> Tensor:
+        """The same elements in row-major order under the shape of another tensor."""
     def view_as_complex(self, /) -> Tensor:
         """Complex numbers whose real and imaginary parts lie along the last dimension, of size 2."""
     def view_as_real(self, /) -> Tensor:
@@ -1508,6 +1791,17 @@ def linspace(
     start: _Number | Tensor,
     end: _Number | Tensor,
     steps: SupportsIndex,
+    *,
+    dtype: _DTypeLike | None = None,
+    device: str | None = None,
+    requires_grad: _bool = False,
+) -> Tensor: ...
+
+def logspace(
+    start: _Number | Tensor,
+    end: _Number | Tensor,
+    steps: SupportsIndex,
+    base: SupportsFloat = 10.0,
     *,
     dtype: _DTypeLike | None = None,
     device: str | None = None,
@@ -2059,6 +2353,58 @@ def multinomial(
     *,
     generator: Generator | Key | None = None,
 ) -> Tensor: ...
+
+@final
+class finfo:
+    """The limits of a floating dtype, `float32` unless one is given; those of a complex one are those of its parts."""
+
+    def __new__(cls, dtype: _DTypeLike | None = None, /) -> finfo: ...
+    @property
+    def dtype(self) -> str: ...
+    @property
+    def bits(self) -> _int: ...
+    @property
+    def eps(self) -> _float: ...
+    @property
+    def max(self) -> _float: ...
+    @property
+    def min(self) -> _float: ...
+    @property
+    def tiny(self) -> _float: ...
+    @property
+    def smallest_normal(self) -> _float: ...
+    @property
+    def resolution(self) -> _float: ...
+
+@final
+class iinfo:
+    """The limits of an integer dtype."""
+
+    def __new__(cls, dtype: _DTypeLike, /) -> iinfo: ...
+    @property
+    def dtype(self) -> str: ...
+    @property
+    def bits(self) -> _int: ...
+    @property
+    def max(self) -> _int: ...
+    @property
+    def min(self) -> _int: ...
+
+def is_tensor(obj: object, /) -> _bool: ...
+
+def is_floating_point(input: Tensor) -> _bool: ...
+
+def is_complex(input: Tensor) -> _bool: ...
+
+def numel(input: Tensor) -> _int: ...
+
+def clone(input: Tensor) -> Tensor: ...
+
+def broadcast_shapes(*shapes: SupportsIndex | Sequence[SupportsIndex]) -> tuple[_int, ...]: ...
+
+def promote_types(type1: _DTypeLike, type2: _DTypeLike) -> _dtype: ...
+
+def result_type(*tensors: Tensor | _Number) -> _dtype: ...
 
 _init: Any
 

@@ -5,7 +5,7 @@ use pullback::{DType, Tensor};
 use pyo3::Borrowed;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
 use smallvec::SmallVec;
 
 use super::{Overload, signature};
@@ -25,7 +25,7 @@ pub enum Refused {
     /// A name that no parameter has.
     Unexpected(String),
     /// An object that the parameter does not take, of this type.
-    Type(usize, String),
+    Type(usize, Py<PyType>),
     /// A text that is none of the choices.
     Choice(usize, String),
     /// A text that UTF-8 cannot hold, as Python writes it.
@@ -35,6 +35,20 @@ pub enum Refused {
 }
 
 impl Refused {
+    /// Whether another overload has the same to say.
+    pub fn is_like(&self, own: &Overload, refused: &Refused, other: &Overload) -> bool {
+        let parameter = |overload: &Overload, k: usize| {
+            let p = overload.parameters[k].of;
+            (p.name, p.kind, p.or_none, p.is_variadic)
+        };
+        match (self, refused) {
+            (Refused::Missing(a), Refused::Missing(b)) | (Refused::Type(a, _), Refused::Type(b, _)) => {
+                a == b && parameter(own, *a) == parameter(other, *b)
+            }
+            _ => false,
+        }
+    }
+
     /// The exception.
     #[cold]
     pub fn raise(self, overload: &Overload, is_method: bool) -> PyErr {
@@ -64,6 +78,7 @@ impl Refused {
             )),
             Refused::Type(k, found) => {
                 let p = parameter(k);
+                let found = Python::attach(|py| name_of(found.bind(py)));
                 let help = match p.kind {
                     Kind::Tensor | Kind::Tensors | Kind::Operand if found != "Tensor" && found != "NoneType" => {
                         "; help: make tensors with `pullback.tensor`"
@@ -95,12 +110,15 @@ impl Refused {
 
 /// The name of an object's type.
 pub fn type_name(object: Borrowed<'_, '_, PyAny>) -> String {
-    object.get_type().name().map_or_else(|_| "object".to_owned(), |name| name.to_string())
+    name_of(&object.get_type())
 }
 
-#[cold]
+fn name_of(class: &Bound<'_, PyType>) -> String {
+    class.name().map_or_else(|_| "object".to_owned(), |name| name.to_string())
+}
+
 fn wrong(object: Borrowed<'_, '_, PyAny>, k: usize) -> Refused {
-    Refused::Type(k, type_name(object))
+    Refused::Type(k, object.get_type().unbind())
 }
 
 /// Whether an object is an integer, of Python or NumPy.
@@ -167,7 +185,11 @@ fn float(object: Borrowed<'_, '_, PyAny>, k: usize) -> Result<f64, Refused> {
     }
     let is_number = object.is_instance_of::<PyInt>() && !object.is_instance_of::<PyBool>();
     if is_number || (!object.is_instance_of::<PyBool>() && is_scalar(object, "__float__")) {
-        return object.extract().map_err(Refused::Raised);
+        // A tensor of several elements is an argument of another type.
+        return match object.cast_exact::<PyTensor>() {
+            Ok(t) if t.get().get().numel() != 1 => Err(wrong(object, k)),
+            _ => object.extract().map_err(Refused::Raised),
+        };
     }
     Err(wrong(object, k))
 }

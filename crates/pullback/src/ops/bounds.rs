@@ -1,9 +1,11 @@
 //! Clamping between bounds that are tensors.
 
+use super::arith::binary_samples;
 use super::choose::clamp;
 use super::table::{ErrorSample, Kink, Naive, Sample, ops, sample_tensor};
 use crate::error::bail;
 use crate::shape::broadcast;
+use crate::tensor::Operand;
 use crate::{DType, ErrorKind, Result, Tensor};
 
 ops! { OPS;
@@ -36,6 +38,107 @@ ops! { OPS;
         python: clamp(min, max),
         python: clip(min, max)
     };
+
+    /// The elements, with those below `min` replaced by it: [`clamp`](Tensor::clamp) with one bound, a number or a tensor.
+    ///
+    /// # Shapes
+    /// Tensor and bound broadcast against each other.
+    ///
+    /// # Dtypes
+    /// Floats and integers.
+    ///
+    /// # Derivative
+    /// The cotangent goes to the tensor where it is not below the bound, elsewhere to the bound.
+    ///
+    /// # Errors
+    /// As those of [`clamp`](Tensor::clamp) and [`clamp_with`](Tensor::clamp_with).
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::Tensor;
+    /// assert_eq!(Tensor::from([-1.0, 2.0]).clamp_min(0.0)?.to_vec::<f64>()?, [0.0, 2.0]);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    fn clamp_min(&self, min: impl Operand) -> Result<Tensor> = clamp_min {
+        samples: clamp_min_samples, kinks: clamp_min_kinks
+    };
+
+    /// The elements, with those above `max` replaced by it: [`clamp`](Tensor::clamp) with one bound, a number or a tensor.
+    ///
+    /// # Shapes
+    /// Tensor and bound broadcast against each other.
+    ///
+    /// # Dtypes
+    /// Floats and integers.
+    ///
+    /// # Derivative
+    /// The cotangent goes to the tensor where it is not above the bound, elsewhere to the bound.
+    ///
+    /// # Errors
+    /// As those of [`clamp`](Tensor::clamp) and [`clamp_with`](Tensor::clamp_with).
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::Tensor;
+    /// assert_eq!(Tensor::from([-1.0, 2.0]).clamp_max(0.0)?.to_vec::<f64>()?, [-1.0, 0.0]);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    fn clamp_max(&self, max: impl Operand) -> Result<Tensor> = clamp_max {
+        samples: clamp_max_samples, kinks: clamp_max_kinks
+    };
+}
+
+/// A bound that is a number, exactly where that is needed.
+fn number_of(bound: &impl Operand) -> Option<f64> {
+    bound.as_scalar().map(|n| n.to_f64())
+}
+
+fn clamp_min(x: &Tensor, min: impl Operand) -> Result<Tensor> {
+    match number_of(&min) {
+        Some(min) => clamp(x, Some(min), None),
+        None => min.with_operand("clamp", x.dtype(), |min| clamp_with(x, Some(min), None)),
+    }
+}
+
+fn clamp_max(x: &Tensor, max: impl Operand) -> Result<Tensor> {
+    match number_of(&max) {
+        Some(max) => clamp(x, None, Some(max)),
+        None => max.with_operand("clamp", x.dtype(), |max| clamp_with(x, None, Some(max))),
+    }
+}
+
+/// Samples of one bound, as a tensor and as a number.
+fn one_bound_samples(
+    tensors: fn(&Tensor, &Tensor) -> Result<Tensor>,
+    number: fn(&Tensor) -> Result<Tensor>,
+    reference: fn(f64, f64) -> f64,
+) -> Vec<Sample> {
+    let mut all = binary_samples((-2.0, 2.0), tensors, reference);
+    let shapes: [&[usize]; 3] = [&[2, 3], &[], &[0]];
+    all.extend(shapes.iter().map(|shape| {
+        Sample::one(format!("a number, {shape:?}"), [sample_tensor(shape, -2.0, 2.0, 1)], move |x| number(&x[0]))
+            .reference(move |x| {
+                let data = x[0].data.iter().map(|&v| reference(v, 0.5)).collect();
+                vec![Naive { shape: x[0].shape.clone(), data }]
+            })
+    }));
+    all
+}
+
+fn clamp_min_samples() -> Vec<Sample> {
+    one_bound_samples(|a, b| a.clamp_min(b), |x| x.clamp_min(0.5), f64::max)
+}
+
+fn clamp_max_samples() -> Vec<Sample> {
+    one_bound_samples(|a, b| a.clamp_max(b), |x| x.clamp_max(0.5), f64::min)
+}
+
+fn clamp_min_kinks() -> Vec<Kink> {
+    vec![Kink::new("at the bound", Tensor::from([0.0, 1.0, 2.0]), [0.0, 1.0, 1.0], |x| x.clamp_min(1.0))]
+}
+
+fn clamp_max_kinks() -> Vec<Kink> {
+    vec![Kink::new("at the bound", Tensor::from([0.0, 1.0, 2.0]), [1.0, 1.0, 0.0], |x| x.clamp_max(1.0))]
 }
 
 fn clamp_with(x: &Tensor, min: Option<&Tensor>, max: Option<&Tensor>) -> Result<Tensor> {

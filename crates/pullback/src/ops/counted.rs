@@ -258,7 +258,7 @@ fn repeat_by_errors() -> Vec<ErrorSample> {
             "number",
             ErrorKind::Shape,
             "expected a vector of 2 repeats for dim 0 of f64[2,3], or one for all, got i32[3]",
-            { Tensor::from([1, 2, 3]) },
+            Tensor::from([1, 2, 3]),
         ),
         of(
             "negative",

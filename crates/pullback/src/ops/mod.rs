@@ -44,6 +44,7 @@ pub(crate) mod region;
 mod regression;
 mod running;
 mod scan;
+mod selection;
 pub(crate) mod shape;
 mod softmax;
 mod sort;
@@ -73,8 +74,8 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     arith::OPS,
     bins::OPS,
     cast::OPS,
-    choose::OPS,
     bounds::OPS,
+    choose::OPS,
     close::OPS,
     compare::LOGIC,
     compare::OPS,
@@ -136,6 +137,7 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     regression::OPS,
     running::OPS,
     scan::OPS,
+    shape::like::OPS,
     shape::pad::OPS,
     shape::reorder::OPS,
     shape::repeat::OPS,
@@ -143,6 +145,7 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     shape::slice::OPS,
     shape::split::OPS,
     shape::unfold::OPS,
+    selection::OPS,
     softmax::OPS,
     sort::OPS,
     stacks::OPS,

@@ -316,7 +316,8 @@ pub fn sample_tensor(shape: &[usize], lo: f64, hi: f64, seed: u64) -> Tensor {
 /// ```
 /// `x as name` renames a parameter, `= literal` gives it a default, and `*x` takes integers one by one. The tensor itself comes first and
 /// need not be named. With `self`, or `x as self`, in the first place it is a method only, with `self as name` there a function
-/// only.
+/// only. `x as name: T` takes it as another type, which `x` is made of. `+name: T` is no parameter of the row: it tells forms of one
+/// name apart. So is `dtype`, unless the row has one: the tensor is converted to it first. `-> (0, 2)` returns those results alone.
 macro_rules! ops {
     ($table:ident; $($rows:tt)*) => {
         $crate::ops::table::ops! { @item $($rows)* }
@@ -338,7 +339,7 @@ macro_rules! ops {
     (@table [$($done:tt)*]) => { [$($done)*] };
     (@table [$($done:tt)*] $(#[doc = $doc:literal])* fn $name:ident(&self $(, $arg:ident: $ty:ty)* $(,)?) -> $ret:ty = $f:path
         { samples: $samples:path $(, errors: $errors:path)? $(, kinks: $kinks:path)?
-            $(, python: $($path:ident)::+ ($($form:tt)*) $(-> ($($result:ident),*))?)* $(,)? }; $($rest:tt)*) => {
+            $(, python: $($path:ident)::+ ($($form:tt)*) $(-> ($($result:tt),*))?)* $(,)? }; $($rest:tt)*) => {
         $crate::ops::table::ops!(@table [$($done)* $crate::ops::table::OpInfo {
             name: stringify!($name),
             doc: concat!($($doc, "\n"),*),
@@ -354,7 +355,7 @@ macro_rules! ops {
     };
     (@table [$($done:tt)*] $(#[doc = $doc:literal])* free fn $name:ident($($arg:ident: $ty:ty),* $(,)?) -> $ret:ty = $f:path
         { samples: $samples:path $(, errors: $errors:path)? $(, kinks: $kinks:path)?
-            $(, python: $($path:ident)::+ ($($form:tt)*) $(-> ($($result:ident),*))?)* $(,)? }; $($rest:tt)*) => {
+            $(, python: $($path:ident)::+ ($($form:tt)*) $(-> ($($result:tt),*))?)* $(,)? }; $($rest:tt)*) => {
         $crate::ops::table::ops!(@table [$($done)* $crate::ops::table::OpInfo {
             name: stringify!($name),
             doc: concat!($($doc, "\n"),*),

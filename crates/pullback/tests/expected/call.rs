@@ -90,7 +90,7 @@ macro_rules! operand {
 
 /// The outputs of operation `op`.
 pub fn call(op: &str, parameters: &[&str], inputs: &[Tensor]) -> Result<Vec<Tensor>> {
-    let others = [crate::complex::call, crate::index::call];
+    let others = [crate::complex::call, crate::index::call, crate::words::call];
     if let Some(outputs) = others.iter().find_map(|call| call(op, parameters, inputs)) {
         return outputs;
     }

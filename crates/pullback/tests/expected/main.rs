@@ -1,6 +1,6 @@
 //! Values and derivatives of every operation against those that other programs computed: PyTorch (`torch.txt`, in half
 //! precision `halves.txt`, of complex numbers `complex.txt`, for indexing `index.txt`, for what neural networks are made of
-//! `nn.txt`, for linear algebra `linalg.txt`) and mpmath (`mpmath.txt`). `scripts/expected` writes the files and says what is
+//! `nn.txt`, for linear algebra `linalg.txt`, for what is made of other operations `words.txt`) and mpmath (`mpmath.txt`). `scripts/expected` writes the files and says what is
 //! in a line.
 
 mod call;
@@ -8,6 +8,7 @@ mod complex;
 mod index;
 mod nn;
 mod read;
+mod words;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -20,6 +21,7 @@ const COMPLEX: &str = include_str!("complex.txt");
 const INDEX: &str = include_str!("index.txt");
 const NN: &str = include_str!("nn.txt");
 const LINALG: &str = include_str!("linalg.txt");
+const WORDS: &str = include_str!("words.txt");
 const HALVES: &str = include_str!("halves.txt");
 const MPMATH: &str = include_str!("mpmath.txt");
 
@@ -123,6 +125,12 @@ fn networks_are_those_of_torch() {
 }
 
 #[test]
+fn what_is_made_of_other_operations_is_that_of_torch() {
+    let failures: Vec<String> = read(WORDS).iter().filter_map(outcome).collect();
+    assert!(failures.is_empty(), "{} cases differ:\n{}", failures.len(), failures.join("\n"));
+}
+
+#[test]
 fn linear_algebra_is_that_of_torch_and_mpmath() {
     let failures: Vec<String> = read(LINALG).iter().filter_map(outcome).collect();
     assert!(failures.is_empty(), "{} cases differ:\n{}", failures.len(), failures.join("\n"));
@@ -199,7 +207,7 @@ fn values_in_half_precision_are_within_one_ulp_of_torch() {
 /// Prints the operations that still lack a second opinion.
 #[test]
 fn almost_every_operation_has_a_line() {
-    let files = [TORCH, COMPLEX, INDEX, NN, LINALG];
+    let files = [TORCH, COMPLEX, INDEX, NN, LINALG, WORDS];
     let (cases, all) = (Vec::from_iter(files.into_iter().flat_map(read)), operations().count());
     let missing: Vec<&str> =
         operations().map(|op| op.name).filter(|name| !cases.iter().any(|c| c.op == *name)).collect();

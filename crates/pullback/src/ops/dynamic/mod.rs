@@ -179,6 +179,17 @@ pub enum Outcome {
     Bool(bool),
 }
 
+impl Outcome {
+    /// The results at these places, of several.
+    pub(crate) fn pick(self, places: &[usize]) -> Outcome {
+        let Outcome::Several(all) = self else { return self };
+        match places {
+            [place] => Outcome::One(all[*place].clone()),
+            places => Outcome::Several(places.iter().map(|&place| all[place].clone()).collect()),
+        }
+    }
+}
+
 impl From<Tensor> for Outcome {
     #[inline]
     fn from(t: Tensor) -> Outcome {

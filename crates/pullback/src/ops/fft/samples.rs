@@ -424,7 +424,7 @@ fn frequency_samples(
 ) -> Vec<Sample> {
     let sample = |&(n, d, whole): &(usize, f64, &'static [f64])| {
         // Times a number, for there to be an input.
-        let x = Tensor::from(2.0);
+        let x = Tensor::from(2i64);
         Sample::one(format!("{n}, {d} apart"), [x], move |x| x[0].mul(call(n, d, DType::F64)?)).reference(move |x| {
             let data = whole.iter().map(|k| x[0].data[0] * k / (n as f64 * d)).collect();
             vec![Naive { shape: vec![whole.len()], data }]

@@ -97,7 +97,7 @@ ops! { OPS;
     /// ```
     /// use pullback::Tensor;
     /// let (a, b) = (Tensor::from([[1, 2]]), Tensor::from([[3], [4]]));
-    /// assert_eq!(Tensor::from([100]).addmm(&a, &b, 2.0, 3.0)?.to_vec::<i32>()?, [233]);
+    /// assert_eq!(Tensor::from([[100]]).addmm(&a, &b, 2.0, 3.0)?.to_vec::<i32>()?, [233]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn addmm(&self, mat1: &Tensor, mat2: &Tensor, beta: f64, alpha: f64) -> Result<Tensor> = addmm {

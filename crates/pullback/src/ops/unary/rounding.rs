@@ -71,6 +71,39 @@ ops! { WITH_PARAMETERS;
         samples: round_with_samples, errors: round_with_errors,
         python: round(decimals = 0)
     };
+
+    /// What [`trunc`](Tensor::trunc) takes off: the part behind the point, with the sign of the element.
+    ///
+    /// # Shapes
+    /// That of the tensor.
+    ///
+    /// # Dtypes
+    /// Floats and integers, of which it is 0. It is NaN of infinities.
+    ///
+    /// # Derivative
+    /// 1, also at the steps.
+    ///
+    /// # Errors
+    /// `Dtype` for bools and complex numbers.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::Tensor;
+    /// assert_eq!(Tensor::from([1.25, -1.25]).frac()?.to_vec::<f64>()?, [0.25, -0.25]);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    fn frac(&self) -> Result<Tensor> = frac { samples: frac_samples };
+}
+
+fn frac(x: &Tensor) -> Result<Tensor> {
+    if x.dtype() == DType::Bool || x.dtype().is_complex() {
+        bail!(Dtype, "frac: expected real numbers, got {}", x.ty());
+    }
+    x.sub(x.trunc()?)
+}
+
+fn frac_samples() -> Vec<Sample> {
+    samples_with("numbers", (-2.9, 2.9), Tensor::frac, f64::fract)
 }
 
 fn round_with(x: &Tensor, decimals: i32) -> Result<Tensor> {

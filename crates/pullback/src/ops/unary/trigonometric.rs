@@ -1,5 +1,7 @@
 //! Trigonometric and hyperbolic functions, and their inverses.
 
+use std::f64::consts::PI;
+
 use super::{Facts, Smooth, constant, smooth};
 use crate::array::Array;
 use crate::dtype::dispatch;
@@ -72,6 +74,50 @@ smooth! { OPS;
     sinc = Sinc, derivative "`(cos(πx) - sinc(x))/x`, with its limit 0 at 0; all derivatives are exact near 0.",
         example "assert_eq!(Tensor::from(0.0).sinc()?.item::<f64>()?, 1.0);",
         python: sinc(), python: special::sinc();
+
+    /// The angle in radians of an angle in degrees.
+    deg2rad = Deg2rad, derivative "`π/180`.",
+        example "assert_eq!(Tensor::from(180.0).deg2rad()?.item::<f64>()?, std::f64::consts::PI);";
+
+    /// The angle in degrees of an angle in radians.
+    rad2deg = Rad2deg, derivative "`180/π`.",
+        example "assert_eq!(Tensor::from(std::f64::consts::PI).rad2deg()?.item::<f64>()?, 180.0);";
+}
+
+impl Facts for Deg2rad {
+    const DOMAIN: (f64, f64) = (-180.0, 180.0);
+    fn reference(x: f64) -> f64 {
+        x.to_radians()
+    }
+}
+
+impl Smooth for Deg2rad {
+    const READS_INPUT: bool = false;
+    #[inline(always)]
+    fn scalar<T: Float>(x: T) -> T {
+        x * T::from_f64(PI / 180.0)
+    }
+    fn derivative(d: &Tensor, _: &Tensor, _: &Tensor) -> Result<Tensor> {
+        d.mul(PI / 180.0)
+    }
+}
+
+impl Facts for Rad2deg {
+    const DOMAIN: (f64, f64) = (-4.0, 4.0);
+    fn reference(x: f64) -> f64 {
+        x.to_degrees()
+    }
+}
+
+impl Smooth for Rad2deg {
+    const READS_INPUT: bool = false;
+    #[inline(always)]
+    fn scalar<T: Float>(x: T) -> T {
+        x * T::from_f64(180.0 / PI)
+    }
+    fn derivative(d: &Tensor, _: &Tensor, _: &Tensor) -> Result<Tensor> {
+        d.mul(180.0 / PI)
+    }
 }
 
 impl Facts for Sin {
