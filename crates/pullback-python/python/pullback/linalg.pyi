@@ -41,8 +41,8 @@ __all__ = [
     "matrix_rank",
     "matmul",
     "vecdot",
-    "norm",
     "vector_norm",
+    "norm",
 ]
 
 def cholesky(input: Tensor) -> Tensor:
@@ -153,15 +153,6 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
 def vecdot(x: Tensor, y: Tensor, dim: SupportsIndex = -1) -> Tensor:
     """The scalar products of the vectors along `dim`, the first of which is conjugated if it is complex."""
 
-def norm(
-    input: Tensor,
-    ord: SupportsFloat | Literal['fro', 'nuc'] | None = None,
-    dim: SupportsIndex | Iterable[SupportsIndex] | None = None,
-    keepdim: bool = False,
-    dtype: _DTypeLike | None = None,
-) -> Tensor:
-    """A norm of vectors or of matrices."""
-
 def vector_norm(
     input: Tensor,
     ord: SupportsFloat = 2.0,
@@ -170,3 +161,12 @@ def vector_norm(
     dtype: _DTypeLike | None = None,
 ) -> Tensor:
     """The `ord`-norms of the vectors along `dim`, all dimensions if the list is empty; see `norm`."""
+
+def norm(
+    input: Tensor,
+    ord: SupportsFloat | Literal['fro', 'nuc'] | None = None,
+    dim: SupportsIndex | Iterable[SupportsIndex] | None = None,
+    keepdim: bool = False,
+    dtype: _DTypeLike | None = None,
+) -> Tensor:
+    """A norm of vectors or of matrices."""

@@ -19,11 +19,11 @@ __all__ = [
     "exp2",
     "expm1",
     "log1p",
-    "logit",
     "ndtr",
     "lgamma",
     "gammaln",
     "erfinv",
+    "logit",
     "digamma",
     "psi",
     "polygamma",
@@ -64,9 +64,6 @@ def expm1(input: Tensor) -> Tensor:
 def log1p(input: Tensor) -> Tensor:
     """`log(1 + x)`, elementwise, exact also for small `x`."""
 
-def logit(input: Tensor, eps: SupportsFloat | None = None) -> Tensor:
-    """The logarithm of the odds, see `logit`, of elements that are first clamped to `eps` and `1 - eps`."""
-
 def ndtr(input: Tensor) -> Tensor:
     """The distribution function of the standard normal distribution, elementwise, exact also far below 0."""
 
@@ -82,6 +79,9 @@ def gammaln(input: Tensor) -> Tensor:
 
 def erfinv(input: Tensor) -> Tensor:
     """The inverse of `erf`, elementwise; infinite at -1 and 1, NaN beyond."""
+
+def logit(input: Tensor, eps: SupportsFloat | None = None) -> Tensor:
+    """The logarithm of the odds, see `logit`, of elements that are first clamped to `eps` and `1 - eps`."""
 
 def digamma(input: Tensor) -> Tensor:
     """The derivative of `lgamma`, elementwise: minus infinity at 0, NaN at the negative whole numbers."""
