@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 import scipy.integrate
+import scipy.signal
 import scipy.special
 
 import pullback as pb
@@ -146,6 +147,10 @@ CALLS = {
     "std_mean": (lambda x, y: pb.std_mean(x, 0)[0], lambda x, y: x.std(0, ddof=1)),
     "var_mean": (lambda x, y: pb.var_mean(x, unbiased=False)[0], lambda x, y: x.var()),
     "var_mean, the mean": (lambda x, y: pb.var_mean(x, dim=1, keepdim=True)[1], lambda x, y: x.mean(1, keepdims=True)),
+    "vander": (lambda x, y: pb.vander(x[0], N=3), lambda x, y: np.vander(x[0], 3)),
+    "vander, increasing": (lambda x, y: pb.vander(x[0], increasing=True), lambda x, y: np.vander(x[0], increasing=True)),
+    "gradient": (lambda x, y: pb.gradient(x, dim=1)[0], lambda x, y: np.gradient(x, axis=1)),
+    "gradient at distances": (lambda x, y: pb.gradient(x, spacing=0.5)[0], lambda x, y: np.gradient(x, 0.5)[0]),
     "kthvalue": (lambda x, y: x.kthvalue(2, dim=1).values, lambda x, y: np.sort(x, 1)[:, 1]),
     "pinverse": (lambda x, y: pb.pinverse(x), lambda x, y: np.linalg.pinv(x)),
     "arcsin": (lambda x, y: x.arcsin(), lambda x, y: np.arcsin(x)),
@@ -343,6 +348,18 @@ def test_frequencies_are_those_of_numpy():
     assert pb.fft.fftfreq(4).dtype is pb.float32
     with pytest.raises(ValueError, match="not 0"):
         pb.fft.fftfreq(4, d=0)
+
+
+@pytest.mark.parametrize("name", ["hann", "hamming", "blackman"])
+def test_windows_are_those_of_scipy(name):
+    window = getattr(pb, f"{name}_window")
+    for n in (0, 1, 2, 7):
+        expected = scipy.signal.get_window(name, n) if n else []
+        close(window(n, dtype=pb.float64), expected)
+        close(window(n, periodic=False, dtype=pb.float64), scipy.signal.get_window(name, n, fftbins=False) if n else [])
+    assert window(4).dtype is pb.float32
+    with pytest.raises(TypeError, match=f"{name}_window"):
+        window(4, dtype=pb.int64)
 
 
 def test_constants_are_numbers():

@@ -76,6 +76,7 @@ __all__ = [
     "masked_fill",
     "lerp",
     "nan_to_num",
+    "vander",
     "meshgrid",
     "broadcast_tensors",
     "cartesian_prod",
@@ -308,6 +309,7 @@ __all__ = [
     "trapezoid",
     "trapz",
     "cumulative_trapezoid",
+    "gradient",
     "sigmoid",
     "softplus",
     "erf",
@@ -384,6 +386,9 @@ __all__ = [
     "rad2deg",
     "unique",
     "unique_consecutive",
+    "hann_window",
+    "hamming_window",
+    "blackman_window",
 ]
 
 @overload
@@ -633,6 +638,9 @@ def nan_to_num(
     """The elements, with NaN replaced by `nan`, infinity by `posinf` and minus infinity by `neginf`; `None` stands for the
     largest and the smallest finite number of the dtype.
     """
+
+def vander(x: Tensor, N: SupportsIndex | None = None, increasing: bool = False) -> Tensor:
+    """The powers of the elements of a vector, one after the other as columns: those of `n - 1` down to 0, or up if `increasing`."""
 
 @overload
 def meshgrid(*tensors: Tensor, indexing: Literal['ij', 'xy'] = 'ij') -> tuple[Tensor, ...]:
@@ -1947,6 +1955,15 @@ def cumulative_trapezoid(
 ) -> Tensor:
     """The integrals along `dim` up to each element but the first; see `trapezoid`."""
 
+def gradient(
+    input: Tensor,
+    spacing: SupportsFloat = 1.0,
+    dim: SupportsIndex | Iterable[SupportsIndex] | None = None,
+) -> tuple[Tensor, ...]:
+    """The derivatives along `dim`, all of them if the list is empty, of a function whose values `spacing` apart are the elements: half
+    the difference of both neighbours, and at the ends the difference to the one there is.
+    """
+
 def sigmoid(input: Tensor) -> Tensor:
     """`1/(1 + exp(-x))`, elementwise, without overflow."""
 
@@ -2236,3 +2253,22 @@ def unique_consecutive(
     return_counts: Literal[True],
     dim: SupportsIndex | None = None,
 ) -> return_types.unique_consecutive: ...
+
+def hann_window(window_length: SupportsIndex, periodic: bool = True, dtype: _DTypeLike | None = 'float32') -> Tensor:
+    """The Hann window of `window_length` weights: `1/2 - cos(2πk/N)/2`."""
+
+def hamming_window(
+    window_length: SupportsIndex,
+    periodic: bool = True,
+    alpha: SupportsFloat = 0.54,
+    beta: SupportsFloat = 0.46,
+    dtype: _DTypeLike | None = 'float32',
+) -> Tensor:
+    """The Hamming window of `window_length` weights: `alpha - beta·cos(2πk/N)`."""
+
+def blackman_window(
+    window_length: SupportsIndex,
+    periodic: bool = True,
+    dtype: _DTypeLike | None = 'float32',
+) -> Tensor:
+    """The Blackman window of `window_length` weights: `0.42 - cos(2πk/N)/2 + 0.08·cos(4πk/N)`."""

@@ -54,6 +54,7 @@ pub(crate) mod structural;
 pub mod table;
 mod unary;
 mod unique;
+mod window;
 
 pub use complex::{complex, polar};
 pub use grid::{GridOrder, block_diag, broadcast_tensors, cartesian_prod, meshgrid};
@@ -68,6 +69,7 @@ pub use matmul::tensordot::Contracted;
 pub use quantile::Interpolation;
 pub use shape::pad::PadMode;
 pub use stacks::{column_stack, dstack, hstack, vstack};
+pub use window::{blackman_window, hamming_window, hann_window};
 
 /// The tables of the families. Of forms of one name, those that are called most come first.
 static FAMILIES: &[&[table::OpInfo]] = &[
@@ -164,6 +166,7 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     unary::trigonometric::OPS,
     unique::OPS,
     counted::OPS,
+    window::OPS,
 ];
 
 /// Every operation.

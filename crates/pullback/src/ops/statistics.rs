@@ -1,5 +1,6 @@
 //! Covariances, correlations, and integrals by trapezoids.
 
+use super::join::cat;
 use super::reduce::to_float;
 use super::table::{ErrorSample, Naive, Sample, ops, sample_tensor};
 use crate::error::bail;
@@ -124,6 +125,100 @@ ops! { OPS;
             samples: cumulative_samples, errors: cumulative_errors,
             python: function::cumulative_trapezoid(self as y, x, dx, dim = -1)
         };
+
+    /// The derivatives along `dims`, all of them if the list is empty, of a function whose values `spacing` apart are the elements: half
+    /// the difference of both neighbours, and at the ends the difference to the one there is.
+    ///
+    /// # Shapes
+    /// One result for each dimension, of the shape of the tensor. There are at least two elements along each.
+    ///
+    /// # Dtypes
+    /// Floats and complex numbers; integers and bools become `f32`.
+    ///
+    /// # Derivative
+    /// Linear in the elements.
+    ///
+    /// # Errors
+    /// `Dim` if a dimension is out of range or given twice; `Shape` for less than two elements along one; `Value` if `spacing` is 0 or NaN.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::Tensor;
+    /// let y = Tensor::from([1.0, 2.0, 5.0]).gradient(1.0, &[])?;
+    /// assert_eq!(y[0].to_vec::<f64>()?, [1.0, 2.0, 3.0]);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    ///
+    /// # Source
+    /// NumPy's and PyTorch's `gradient`.
+    fn gradient(&self, spacing: f64, dims: &[isize]) -> Result<Vec<Tensor>> = gradient {
+        samples: gradient_samples, errors: gradient_errors,
+        python: function::gradient(self as input, spacing = 1.0, dims = [])
+    };
+}
+
+fn gradient(x: &Tensor, spacing: f64, dims: &[isize]) -> Result<Vec<Tensor>> {
+    let op = "gradient";
+    if spacing == 0.0 || spacing.is_nan() {
+        bail!(Value, "{op}: expected a `spacing` that is not 0, got {spacing}");
+    }
+    let over = crate::shape::resolve_dims(op, dims, x.rank(), x.ty())?;
+    let x = to_float(x)?;
+    let along = |&dim: &usize| {
+        let n = x.shape()[dim];
+        if n < 2 {
+            bail!(Shape, "{op}: expected at least two elements along dim {dim}, got {}", x.ty());
+        }
+        let steps = x.diff(1, dim as isize)?.div(spacing)?;
+        let part = |start: usize, len: usize| steps.narrow(dim as isize, start as isize, len);
+        let middle = part(0, n - 2)?.add(part(1, n - 2)?)?.mul(0.5)?;
+        cat(&[&part(0, 1)?, &middle, &part(n - 2, 1)?], dim as isize)
+    };
+    over.iter().map(along).collect()
+}
+
+fn gradient_samples() -> Vec<Sample> {
+    let case = |shape: &[usize], spacing: f64, dims: &'static [isize], over: &'static [usize]| {
+        let label = format!("{shape:?} along {dims:?}, {spacing} apart");
+        Sample::new(label, [sample_tensor(shape, -1.0, 1.0, 1)], move |x| x[0].gradient(spacing, dims)).reference(
+            move |x| {
+                let of = |&dim: &usize| {
+                    Naive::from_fn(&x[0].shape, |i| {
+                        let last = x[0].shape[dim] - 1;
+                        let at = |k: usize| {
+                            let mut own = i.to_vec();
+                            own[dim] = k;
+                            x[0].at(&own)
+                        };
+                        let (low, high) = (i[dim].saturating_sub(1), (i[dim] + 1).min(last));
+                        (at(high) - at(low)) / ((high - low) as f64 * spacing)
+                    })
+                };
+                over.iter().map(of).collect()
+            },
+        )
+    };
+    vec![
+        case(&[4], 0.5, &[], &[0]),
+        case(&[3, 2], 1.0, &[], &[0, 1]),
+        case(&[2, 3], 2.0, &[-1], &[1]),
+        case(&[0, 2], 1.0, &[1], &[1]),
+    ]
+}
+
+fn gradient_errors() -> Vec<ErrorSample> {
+    let x = || sample_tensor(&[2, 1], 0.0, 1.0, 1);
+    vec![
+        ErrorSample::new("few", ErrorKind::Shape, "gradient: expected at least two elements along dim 1", move || {
+            Ok(x().gradient(1.0, &[])?.swap_remove(0))
+        }),
+        ErrorSample::new(
+            "spacing",
+            ErrorKind::Value,
+            "gradient: expected a `spacing` that is not 0, got 0",
+            move || Ok(x().gradient(0.0, &[0])?.swap_remove(0)),
+        ),
+    ]
 }
 
 /// Variables as rows, and whether there is only one, as a vector.

@@ -75,6 +75,8 @@ pub fn call(op: &str, p: &[&str], inputs: &[Tensor]) -> Option<Result<Vec<Tensor
         "fmax" => x.fmax(y),
         "fmin" => x.fmin(y),
         "isin" => x.isin(y, p.flag(0)),
+        "vander" => x.vander(p.maybe(0), p.flag(1)),
+        "gradient" => return Some(x.gradient(p.float(0), &p.ints(1))),
         "var_mean" => return Some(x.var_mean(&p.ints(0), p.size(1), p.flag(2)).map(pair)),
         "std_mean" => return Some(x.std_mean(&p.ints(0), p.size(1), p.flag(2)).map(pair)),
         "kthvalue" => return Some(x.kthvalue(p.size(0), p.int(1), p.flag(2)).map(pair)),
