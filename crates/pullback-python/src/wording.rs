@@ -22,6 +22,7 @@ const WAYS: &[(&str, &str)] = &[
     ("`to_vec` reads the data", "`tolist` reads the data"),
     ("..=", " to "),
     ("`Anomaly::infinities`", "`detect_anomaly(infinities=True)`"),
+    ("`where_` and `masked_fill`", "`where` with three arguments and `masked_fill`"),
 ];
 
 /// What says where, in Rust and here.

@@ -206,6 +206,8 @@ def test_what_reads_values_says_so_under_vmap():
         vmap(lambda x: pb.tensor(float(pb.allclose(x, x))))(of(X))
     with pytest.raises(RuntimeError, match="`length`"):
         vmap(lambda x: pb.bincount(x))(pb.tensor([[1, 2], [0, 1]]))
+    with pytest.raises(RuntimeError, match="`where` with three arguments and `masked_fill` keep the shape"):
+        vmap(lambda x: pb.where(x > 0.5)[0])(of(X))
     # With a length it is a matter of shapes.
     found = vmap(lambda x: pb.bincount(x, length=3))(pb.tensor([[1, 2], [1, 1]]))
     assert found.tolist() == [[0, 1, 1], [0, 2, 0]]
@@ -296,6 +298,15 @@ def test_numbers_are_counted_up_to_the_largest():
     assert grad(lambda w: (pb.bincount(x, w) * pb.tensor([1.0, 2.0, 3.0, 4.0])).sum())(weights).tolist() == [2, 4, 2]
     with pytest.raises(IndexError, match="got -1"):
         pb.bincount(pb.tensor([-1]))
+
+
+def test_classes_are_those_that_occur():
+    y = pb.tensor([2, 0])
+    assert F.one_hot(y).tolist() == F.one_hot(y, 3).tolist() == [[0, 0, 1], [1, 0, 0]]
+    assert pb.one_hot(y, dtype=pb.float32).dtype is pb.float32
+    with pytest.raises(RuntimeError, match="how many classes"):
+        vmap(F.one_hot)(y)
+    assert vmap(lambda y: F.one_hot(y, num_classes=3))(y).tolist() == [[0, 0, 1], [1, 0, 0]]
 
 
 def test_least_squares_has_a_solution_by_name():
@@ -406,8 +417,18 @@ def test_vmap_is_at_the_top_as_well():
 
 
 def test_two_numbers_are_no_operands():
-    with pytest.raises(TypeError, match="add: expected a tensor among the operands"):
+    with pytest.raises(TypeError, match="add: expected a tensor among the operands, got two numbers"):
         pb.add(1, 2)
+
+
+def test_messages_tell_forms_of_one_name_apart():
+    with pytest.raises(TypeError, match=r"clamp\(min: Tensor or None = None, .*, clamp\(min: float or None = None"):
+        of(X).clamp("a")
+    with pytest.raises(TypeError, match="as_tuple: True"):
+        of(X).nonzero(as_tuple=1)
+    # What all say is said once.
+    with pytest.raises(TypeError, match="argument 'other' must be Tensor or number, not str"):
+        of(X).add("a")
 
 
 def test_an_order_that_rounds_is_kept():

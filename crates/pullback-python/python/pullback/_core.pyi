@@ -1238,8 +1238,10 @@ class Tensor:
         """The tensor over its `p`-norms along `dim`, or over `eps` where they are smaller."""
     def not_equal(self, /, other: Tensor | _Number) -> Tensor:
         """True where the elements differ."""
-    def one_hot(self, /, num_classes: SupportsIndex, dtype: _DTypeLike | None = 'int64') -> Tensor:
-        """One at the position that each element names and zero elsewhere, along a new last dimension of size `num_classes`."""
+    @overload
+    def one_hot(self, /, num_classes: SupportsIndex, dtype: _DTypeLike | None = 'int64') -> Tensor: ...
+    @overload
+    def one_hot(self, /, dtype: _DTypeLike | None = 'int64') -> Tensor: ...
     def outer(self, /, vec2: Tensor) -> Tensor:
         """The matrix of all products of an element of one vector with an element of another."""
     def pad(

@@ -230,7 +230,11 @@ fn no_overload(operation: &Operation, given: &Given<'_, '_>) -> PyErr {
             None => types.push(kind),
         }
     }
-    let forms: Vec<String> = operation.overloads.iter().map(|o| signature::of_overload(o, skipped)).collect();
+    let mut forms: Vec<String> = operation.overloads.iter().map(|o| signature::of_overload(o, skipped)).collect();
+    // Those that differ in what they take alone are told apart by that.
+    if (1..forms.len()).any(|k| forms[..k].contains(&forms[k])) {
+        forms = operation.overloads.iter().map(|o| signature::in_full(o, skipped)).collect();
+    }
     PyTypeError::new_err(format!(
         "{}(): expected arguments as in one of {}, got ({})",
         operation.name,

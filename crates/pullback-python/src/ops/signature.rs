@@ -31,6 +31,8 @@ fn parameter(p: &Parameter) -> String {
     match p.default {
         _ if p.is_variadic => format!("*{}", p.name),
         Some(default) => format!("{}={}", p.name, literal(&default)),
+        // What it must be.
+        None if matches!(p.kind, Kind::Exactly(_)) => format!("{}: {}", p.name, in_words(p)),
         None => p.name.to_owned(),
     }
 }
@@ -38,6 +40,16 @@ fn parameter(p: &Parameter) -> String {
 /// `sum(dim=(), keepdim=False)`, without the first parameters.
 pub fn of_overload(overload: &Overload, skipped: usize) -> String {
     let parameters: Vec<String> = overload.parameters[skipped..].iter().map(|p| parameter(&p.of)).collect();
+    format!("{}({})", overload.form.name, parameters.join(", "))
+}
+
+/// [`of_overload`] with what each parameter takes.
+pub fn in_full(overload: &Overload, skipped: usize) -> String {
+    let one = |p: &Parameter| match p.default {
+        Some(default) => format!("{}: {} = {}", p.name, in_words(p), literal(&default)),
+        None => format!("{}: {}", p.name, in_words(p)),
+    };
+    let parameters: Vec<String> = overload.parameters[skipped..].iter().map(|p| one(&p.of)).collect();
     format!("{}({})", overload.form.name, parameters.join(", "))
 }
 

@@ -65,6 +65,32 @@ ops! { OPS;
         python: bincount(weights, minlength = 0)
     };
 
+    /// A vector for each element, with 1 at the place that it says and 0 elsewhere, as long as the largest element needs.
+    ///
+    /// This is [`one_hot`](Tensor::one_hot) with a number of classes that the elements say, which therefore are read.
+    ///
+    /// # Shapes
+    /// That of the tensor, and a last dimension for the classes.
+    ///
+    /// # Dtypes
+    /// Integers; the result has `dtype`.
+    ///
+    /// # Errors
+    /// `Index` for an element that is negative; `Dtype` for floats and bools; `ConcreteValueNeeded` for a tensor that is batched by
+    /// `vmap` or written down by `capture`.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::{DType, Tensor};
+    /// let x = Tensor::from([1, 0]).one_hot_with(DType::I64)?;
+    /// assert_eq!(x.to_vec::<i64>()?, [0, 1, 1, 0]);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    fn one_hot_with(&self, dtype: DType) -> Result<Tensor> = one_hot_with {
+        samples: one_hot_samples, errors: one_hot_errors,
+        python: one_hot(dtype = I64)
+    };
+
     /// Every slice along `dim` repeated as often as `repeats` says, the copies next to each other; without `dim`, every element, in
     /// row-major order.
     ///
@@ -111,10 +137,19 @@ fn nonzero_dims(x: &Tensor) -> Result<Vec<Tensor>> {
     }
 }
 
+/// How many whole numbers there are from 0 to the largest.
+fn count(all: &[i64]) -> usize {
+    all.iter().max().map_or(0, |&largest| usize::try_from(largest).map_or(0, |n| n.saturating_add(1)))
+}
+
 fn bincount_with(x: &Tensor, weights: Option<&Tensor>, minlength: usize) -> Result<Tensor> {
     let all = whole("bincount", x, "say how many numbers there are, with `length`")?;
-    let largest = all.iter().max().map_or(0, |&largest| usize::try_from(largest).map_or(0, |n| n.saturating_add(1)));
-    x.bincount(weights, largest.max(minlength))
+    x.bincount(weights, count(&all).max(minlength))
+}
+
+fn one_hot_with(x: &Tensor, dtype: DType) -> Result<Tensor> {
+    let all = whole("one_hot", x, "say how many classes there are")?;
+    x.one_hot(count(&all), dtype)
 }
 
 fn repeat_interleave_by(x: &Tensor, repeats: &Tensor, dim: Option<isize>) -> Result<Tensor> {
@@ -215,6 +250,34 @@ fn bincount_with_errors() -> Vec<ErrorSample> {
         }),
         ErrorSample::new("lanes", ErrorKind::ConcreteValueNeeded, "with `length`", || {
             crate::vmap(|x: &Tensor| x.bincount_with(None, 0))(&Tensor::from([[1], [2]]))
+        }),
+    ]
+}
+
+fn one_hot_samples() -> Vec<Sample> {
+    [("vector", Tensor::from([2, 0, 2])), ("matrix", Tensor::from([[1i64], [0]])), ("0-d", Tensor::from(1))]
+        .into_iter()
+        .map(|(label, x)| {
+            let sample = Sample::one(label, [x], |x| x[0].one_hot_with(DType::F64)).not_differentiable().fixed_dtype();
+            of_unknown_size(sample.reference(|x| {
+                let classes = x[0].data.iter().fold(0, |n, &v| n.max(v as usize + 1));
+                let shape = [&x[0].shape[..], &[classes]].concat();
+                vec![Naive::from_fn(&shape, |i| {
+                    let (own, class) = i.split_at(i.len() - 1);
+                    f64::from(u8::from(x[0].at(own) == class[0] as f64))
+                })]
+            }))
+        })
+        .collect()
+}
+
+fn one_hot_errors() -> Vec<ErrorSample> {
+    vec![
+        ErrorSample::new("dtype", ErrorKind::Dtype, "one_hot: expected integers, got f64[1]", || {
+            Tensor::from([1.0]).one_hot_with(DType::F64)
+        }),
+        ErrorSample::new("lanes", ErrorKind::ConcreteValueNeeded, "say how many classes there are", || {
+            crate::vmap(|x: &Tensor| x.one_hot_with(DType::I64))(&Tensor::from([1, 2]))
         }),
     ]
 }

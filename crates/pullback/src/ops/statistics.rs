@@ -389,7 +389,8 @@ fn corrcoef_samples() -> Vec<Sample> {
             let ones = vec![1.0; *x[0].shape.last().unwrap_or(&1)];
             let cov = naive_cov(&x[0], 1.0, &ones, &ones);
             if cov.shape.is_empty() {
-                return vec![Naive { shape: vec![], data: vec![cov.data[0] / cov.data[0]] }];
+                let one = if cov.data[0] > 0.0 { 1.0 } else { f64::NAN };
+                return vec![Naive { shape: vec![], data: vec![one] }];
             }
             let root = |i: usize| cov.at(&[i, i]).sqrt();
             vec![Naive::from_fn(&cov.shape, |i| cov.at(i) / (root(i[0]) * root(i[1])))]

@@ -1,7 +1,7 @@
 //! Operations that are made of others by name, as [`call`](crate::call) does the others.
 
 use pullback::nn::Approximate;
-use pullback::{NormOrder, Result, Tensor, column_stack, dstack, hstack, vstack};
+use pullback::{DType, NormOrder, Result, Tensor, column_stack, dstack, hstack, vstack};
 
 use crate::call::Parameters;
 
@@ -47,6 +47,7 @@ pub fn call(op: &str, p: &[&str], inputs: &[Tensor]) -> Option<Result<Vec<Tensor
         "bincount_with" => x.bincount_with(inputs.get(1), p.size(0)),
         "repeat_interleave_by" => x.repeat_interleave_by(y, p.maybe(0)),
         "repeat_elements" => x.repeat_elements(p.size(0)),
+        "one_hot_with" => x.one_hot_with(DType::I64),
         "add_scaled" if x.dtype().is_int() => x.add_scaled(y, p.int(0)),
         "add_scaled" => x.add_scaled(y, p.float(0)),
         "sub_scaled" if x.dtype().is_int() => x.sub_scaled(y, p.int(0)),

@@ -104,8 +104,10 @@ __all__ = [
     "tanh",
 ]
 
-def one_hot(input: Tensor, num_classes: SupportsIndex, dtype: _DTypeLike | None = 'int64') -> Tensor:
-    """One at the position that each element names and zero elsewhere, along a new last dimension of size `num_classes`."""
+@overload
+def one_hot(input: Tensor, num_classes: SupportsIndex, dtype: _DTypeLike | None = 'int64') -> Tensor: ...
+@overload
+def one_hot(input: Tensor, dtype: _DTypeLike | None = 'int64') -> Tensor: ...
 
 def cross_entropy(input: Tensor, target: Tensor, reduction: Literal['none', 'mean', 'sum'] = 'mean') -> Tensor:
     """`cross_entropy` with another reduction than the mean."""

@@ -235,8 +235,8 @@ impl AnyOperand {
         match (a, &b) {
             (AnyOperand::Tensor(a), _) => Ok((a, b)),
             (AnyOperand::Number(a), AnyOperand::Tensor(t)) => Ok((super::arith::number(operation, a, t.dtype())?, b)),
-            (AnyOperand::Number(a), AnyOperand::Number(b)) => {
-                bail!(Dtype, "{operation}: expected a tensor among the operands, got the numbers {a:?} and {b:?}")
+            (AnyOperand::Number(_), AnyOperand::Number(_)) => {
+                bail!(Dtype, "{operation}: expected a tensor among the operands, got two numbers")
             }
         }
     }
