@@ -343,7 +343,8 @@ fn cov_samples() -> Vec<Sample> {
             })
     };
     let weighted = |label: &str, f: bool, a: bool| {
-        let inputs = [sample_tensor(&[2, 3], -1.0, 1.0, 1), sample_tensor(&[3], 0.5, 1.5, 2)];
+        let mut inputs = vec![sample_tensor(&[2, 3], -1.0, 1.0, 1)];
+        inputs.extend(a.then(|| sample_tensor(&[3], 0.5, 1.5, 2)));
         let often = || Tensor::from([2i64, 1, 3]);
         let call = move |x: &[Tensor]| x[0].cov(1, f.then(often).as_ref(), a.then(|| &x[1]));
         Sample::one(label, inputs, call).reference(move |x| {

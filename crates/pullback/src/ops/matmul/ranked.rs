@@ -287,6 +287,8 @@ fn added(op: &str, x: &Tensor, product: Tensor, beta: f64, alpha: f64) -> Result
     }
     let product = scaled(op, "alpha", &product, alpha)?;
     if beta == 0.0 {
+        // Not its values, but whether it may be used at all.
+        x.unchanged(op)?;
         return product.to_dtype(product.dtype().promote(x.dtype()));
     }
     scaled(op, "beta", x, beta)?.add(product)
