@@ -6,8 +6,8 @@ use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
 use syn::{
-    Error, GenericArgument, Ident, Lit, LitBool, PathArguments, ReturnType, Token, Type, TypeParamBound, bracketed,
-    parenthesized,
+    Error, GenericArgument, Ident, Lit, LitBool, LitInt, PathArguments, ReturnType, Token, Type, TypeParamBound,
+    bracketed, parenthesized,
 };
 
 /// A row of the table: what kind of function it declares, and the forms that it names.
@@ -29,13 +29,25 @@ struct Written {
     path: Vec<String>,
     parameters: Vec<WrittenParameter>,
     results: Vec<String>,
+    /// The places of the results that it returns, if not all.
+    picked: Vec<usize>,
 }
 
 struct WrittenParameter {
     is_variadic: bool,
+    /// Whether it only tells forms apart: the operation has no such parameter.
+    is_extra: bool,
     name: Ident,
     other_name: Option<Ident>,
+    /// The type that it is taken as, which the one of the operation is made of.
+    ty: Option<Type>,
     default: Option<TokenStream>,
+}
+
+impl WrittenParameter {
+    fn new(name: Ident) -> WrittenParameter {
+        WrittenParameter { is_variadic: false, is_extra: false, name, other_name: None, ty: None, default: None }
+    }
 }
 
 fn ident(input: ParseStream) -> Result<Ident, Error> {
@@ -77,30 +89,40 @@ impl Parse for Written {
         let inner;
         parenthesized!(inner in input);
         let parameters = Punctuated::<WrittenParameter, Token![,]>::parse_terminated(&inner)?;
-        let mut results = vec![];
+        let (mut results, mut picked) = (vec![], vec![]);
         if input.parse::<Option<Token![->]>>()?.is_some() {
             let inner;
             parenthesized!(inner in input);
-            let names = Punctuated::<Ident, Token![,]>::parse_terminated_with(&inner, ident)?;
-            results = names.iter().map(Ident::to_string).collect();
+            if inner.peek(LitInt) {
+                let places = Punctuated::<LitInt, Token![,]>::parse_terminated(&inner)?;
+                picked = places.iter().map(LitInt::base10_parse).collect::<Result<_, _>>()?;
+            } else {
+                let names = Punctuated::<Ident, Token![,]>::parse_terminated_with(&inner, ident)?;
+                results = names.iter().map(Ident::to_string).collect();
+            }
         }
-        Ok(Written { path, parameters: parameters.into_iter().collect(), results })
+        Ok(Written { path, parameters: parameters.into_iter().collect(), results, picked })
     }
 }
 
 impl Parse for WrittenParameter {
     fn parse(input: ParseStream) -> Result<WrittenParameter, Error> {
         let is_variadic = input.parse::<Option<Token![*]>>()?.is_some();
+        let is_extra = input.parse::<Option<Token![+]>>()?.is_some();
         let name = ident(input)?;
         let other_name = match input.parse::<Option<Token![as]>>()? {
             Some(_) => Some(ident(input)?),
+            None => None,
+        };
+        let ty = match input.parse::<Option<Token![:]>>()? {
+            Some(_) => Some(input.parse()?),
             None => None,
         };
         let default = match input.parse::<Option<Token![=]>>()? {
             Some(_) => Some(literal(input)?),
             None => None,
         };
-        Ok(WrittenParameter { is_variadic, name, other_name, default })
+        Ok(WrittenParameter { is_variadic, is_extra, name, other_name, ty, default })
     }
 }
 
@@ -198,7 +220,9 @@ fn results(row: &Row, names: &[String]) -> Result<TokenStream, Error> {
             quote!(Results::Several(#n, &[#(#names),*]))
         }
         Some((_, Some(Type::Path(path)))) => match generic(&path.path) {
-            Some((name, None)) if name == "Tensor" => quote!(Results::One),
+            Some((name, None)) if name == "Tensor" && names.is_empty() => quote!(Results::One),
+            Some((name, None)) if name == "Tensor" => quote!(Results::Several(1, &[#(#names),*])),
+            Some((name, None)) if name == "bool" => quote!(Results::Bool),
             Some((name, Some(_))) if name == "Vec" => quote!(Results::List),
             _ => return Err(unknown()),
         },
@@ -206,12 +230,24 @@ fn results(row: &Row, names: &[String]) -> Result<TokenStream, Error> {
     })
 }
 
-/// Where a parameter of a form comes from.
+/// A parameter of a form.
 struct Bound<'a> {
     name: String,
     written: &'a WrittenParameter,
-    /// The type; that of the tensor whose method it is, if none is given.
-    ty: Option<&'a Type>,
+    role: Role,
+}
+
+/// What a parameter of a form is to the operation.
+#[derive(Clone, Copy, PartialEq)]
+enum Role {
+    /// The tensor whose method it is.
+    Receiver,
+    /// The parameter at this place.
+    Parameter(usize),
+    /// The dtype that the tensor is converted to first.
+    DType,
+    /// Nothing: it tells forms apart.
+    Extra,
 }
 
 impl Row {
@@ -222,9 +258,6 @@ impl Row {
         let name = ["_dims", "_dim", "_with", "_"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
         let is_dims = self.name.to_string().ends_with("_dims");
         let parameter = |(parameter, _): &(Ident, Type)| WrittenParameter {
-            is_variadic: false,
-            name: parameter.clone(),
-            other_name: None,
             default: match parameter.to_string().as_str() {
                 // No dims are all of them.
                 "dims" if is_dims => Some(quote!(Literal::Ints(&[]))),
@@ -233,11 +266,13 @@ impl Row {
                 "dtype" if self.is_draw() => Some(quote!(Literal::DType(crate::DType::F32))),
                 _ => None,
             },
+            ..WrittenParameter::new(parameter.clone())
         };
         Written {
             path: vec![name.to_owned()],
             parameters: self.parameters.iter().map(parameter).collect(),
             results: vec![],
+            picked: vec![],
         }
     }
 
@@ -256,17 +291,20 @@ impl Row {
         }
     }
 
-    fn form(&self, form: &Written) -> Result<TokenStream, Error> {
-        let mut receiver = None;
-        let mut bound: Vec<Bound> = vec![];
-        let me = Ident::new("self", Span::call_site());
-        let implied = WrittenParameter { is_variadic: false, name: me.clone(), other_name: None, default: None };
-        let (mut is_function, mut is_method) = (true, self.is_method);
+    /// Whether it is an operation of two operands and nothing else, the first of which may be a number as well.
+    fn has_two_operands(&self) -> bool {
+        self.is_method && matches!(&self.parameters[..], [(_, ty)] if is_impl(ty, "Operand"))
+    }
+
+    /// The parameters of a form, the tensor whose method it is among them.
+    fn bound<'a>(&self, form: &'a Written, implied: &'a WrittenParameter) -> Result<Vec<Bound<'a>>, Error> {
+        let mut all: Vec<Bound> = vec![];
         for (k, written) in form.parameters.iter().enumerate() {
-            let of_self = written.name == "self";
-            let ty = match self.parameters.iter().find(|p| p.0 == written.name) {
-                Some((_, ty)) => Some(ty),
-                None if of_self && self.is_method => None,
+            let role = match self.parameters.iter().position(|p| p.0 == written.name) {
+                _ if written.is_extra => Role::Extra,
+                Some(place) => Role::Parameter(place),
+                None if self.is_method && written.name == "self" => Role::Receiver,
+                None if self.is_method && written.name == "dtype" => Role::DType,
                 None => return Err(Error::new(written.name.span(), "the operation has no such parameter")),
             };
             let mut name = written
@@ -274,21 +312,29 @@ impl Row {
                 .as_ref()
                 .map_or_else(|| Row::usual_name(&written.name), |name| name.unraw().to_string());
             if k == 0 && name == "self" {
-                (is_function, is_method) = (false, true);
                 name = "input".to_owned();
             }
-            receiver = receiver.or(of_self.then_some(k));
-            bound.push(Bound { name, written, ty });
+            all.push(Bound { name, written, role });
         }
-        if self.is_method && receiver.is_none() {
-            bound.insert(0, Bound { name: "input".to_owned(), written: &implied, ty: None });
-            receiver = Some(0);
+        if self.is_method && all.iter().all(|b| b.role != Role::Receiver) {
+            all.insert(0, Bound { name: "input".to_owned(), written: implied, role: Role::Receiver });
         }
+        Ok(all)
+    }
+
+    fn form(&self, form: &Written) -> Result<TokenStream, Error> {
+        let implied = WrittenParameter::new(Ident::new("self", Span::call_site()));
+        let bound = self.bound(form, &implied)?;
+        let of = |role: Role| bound.iter().position(|b| b.role == role);
+        let receiver = of(Role::Receiver);
+        // The first place says it, where it is written.
+        let only_method = form.parameters.first().is_some_and(|p| p.other_name.as_ref().unwrap_or(&p.name) == "self");
+        let is_function = !only_method;
         let mut path = &form.path[..];
         if path[0] == "function" {
             path = &path[1..];
         }
-        is_method &= form.path.len() == 1 && (!is_function || receiver == Some(0));
+        let is_method = (only_method || self.is_method) && form.path.len() == 1 && (only_method || receiver == Some(0));
 
         let variables: Vec<Ident> = (0..bound.len()).map(|k| format_ident!("argument_{k}")).collect();
         let mut describe = vec![];
@@ -296,9 +342,13 @@ impl Row {
         let mut passed = vec![None; self.parameters.len()];
         for (b, v) in bound.iter().zip(&variables) {
             let name = &b.name;
-            let (ty, pass) = match b.ty {
-                None => (quote!(Tensor), quote!(&#v)),
-                Some(ty) => conversion(ty, v)?,
+            let (ty, pass) = match (&b.written.ty, b.role) {
+                (Some(ty), _) => (quote!(#ty), quote!(#v.into())),
+                (None, Role::Parameter(place)) => conversion(&self.parameters[place].1, v)?,
+                (None, Role::DType) => (quote!(Option<crate::DType>), quote!(#v)),
+                (None, Role::Receiver) if self.has_two_operands() => (quote!(AnyOperand), quote!(#v)),
+                (None, Role::Receiver) => (quote!(Tensor), quote!(#v)),
+                (None, Role::Extra) => return Err(Error::new(b.written.name.span(), "expected a type")),
             };
             let default = match &b.written.default {
                 Some(literal) => quote!(Some(#literal)),
@@ -312,9 +362,10 @@ impl Row {
                     last.is_variadic = true;
                 }));
             }
+            let v = if b.role == Role::Extra { quote!(_) } else { quote!(#v) };
             take.push(quote!(let #v = <#ty as Argument>::take(arguments, #name, #default)?;));
-            if let Some(k) = self.parameters.iter().position(|p| b.ty.is_some() && p.0 == b.written.name) {
-                passed[k] = Some(pass);
+            if let Role::Parameter(place) = b.role {
+                passed[place] = Some(pass);
             }
         }
         if let Some(k) = passed.iter().position(Option::is_none) {
@@ -322,22 +373,46 @@ impl Row {
             return Err(Error::new(name.span(), format!("the form `{}` does not name `{name}`", form.path.join("."))));
         }
         let name = &self.name;
-        let call = match receiver.map(|k| &variables[k]) {
-            Some(me) => quote!(Tensor::#name(&#me, #(#passed),*)),
-            None => quote!(#name(#(#passed),*)),
-        };
+        let rust = name.unraw().to_string();
         let (last, namespace) = path.split_last().expect("a path has a part");
         let namespace = namespace.join(".");
-        let results = results(self, &form.results)?;
-        let rust = name.unraw().to_string();
-        let call = if rust == *last { call } else { quote!(#call.map_err(|e| e.renamed(#rust, #last))) };
+        let dtype = of(Role::DType).map(|k| &variables[k]);
+        let mut call = match receiver.map(|k| &variables[k]) {
+            Some(me) => {
+                if let (true, Some(rhs)) = (self.has_two_operands(), of(Role::Parameter(0)).map(|k| &variables[k])) {
+                    take.push(quote!(let (#me, #rhs) = AnyOperand::two(#last, #me, #rhs)?;));
+                }
+                if let Some(dtype) = dtype {
+                    take.push(quote!(let #me = crate::ops::dynamic::converted(#me, #dtype)?;));
+                }
+                quote!(Tensor::#name(&#me, #(#passed),*))
+            }
+            None => quote!(#name(#(#passed),*)),
+        };
+        if rust != *last {
+            call = quote!(#call.map_err(|e| e.renamed(#rust, #last)));
+        }
+        call = quote!(#call?);
+        if let Some(dtype) = dtype {
+            call = quote!(crate::ops::dynamic::of_dtype(#last, #call, #dtype)?);
+        }
+        let mut results = results(self, &form.results)?;
+        let mut outcome = quote!(Outcome::from(#call));
+        if !form.picked.is_empty() {
+            let (picked, n) = (&form.picked, form.picked.len());
+            results = if n == 1 { quote!(Results::One) } else { quote!(Results::Several(#n, &[])) };
+            outcome = quote!(#outcome.pick(&[#(#picked),*]));
+        }
         // The places of the parameters in Rust, where the tensor itself is the first.
-        let order = bound.iter().map(|b| match b.ty {
-            None => 0,
-            Some(_) => 1 + self.parameters.iter().position(|p| p.0 == b.written.name).unwrap_or(0),
+        let order = bound.iter().map(|b| match b.role {
+            Role::Receiver => 0,
+            Role::Parameter(place) => 1 + place,
+            Role::DType | Role::Extra => usize::MAX,
         });
         let keeps_order = order.is_sorted();
-        let renamed = bound.iter().filter(|b| b.ty.is_some() && b.written.name != b.name.as_str()).map(|b| {
+        let renamed =
+            bound.iter().filter(|b| matches!(b.role, Role::Parameter(_)) && b.written.name != b.name.as_str());
+        let renamed = renamed.map(|b| {
             let (rust, other) = (b.written.name.unraw().to_string(), &b.name);
             quote!((#rust, #other))
         });
@@ -359,22 +434,23 @@ impl Row {
             results: #results,
             call: |arguments| {
                 #(#take)*
-                Ok(Outcome::from(#call?))
+                Ok(#outcome)
             },
         }))
     }
 }
 
+/// Whether a type is `impl Bound`, with or without arguments of the bound.
+fn is_impl(ty: &Type, bound: &str) -> bool {
+    let Type::ImplTrait(all) = ungroup(ty) else { return false };
+    let Some(TypeParamBound::Trait(first)) = all.bounds.first() else { return false };
+    first.path.segments.last().is_some_and(|s| s.ident == bound)
+}
+
 pub fn expand(input: TokenStream) -> Result<TokenStream, Error> {
     let mut row: Row = syn::parse2(input)?;
     // What an index is, is a matter of each language, unless a form takes it as tensors.
-    let of_indices = |(_, ty): &(Ident, Type)| match ungroup(ty) {
-        Type::ImplTrait(all) => match all.bounds.first() {
-            Some(TypeParamBound::Trait(bound)) => bound.path.segments.last().is_some_and(|s| s.ident == "Indices"),
-            _ => false,
-        },
-        _ => false,
-    };
+    let of_indices = |(_, ty): &(Ident, Type)| is_impl(ty, "Indices");
     if row.forms.is_empty() && row.parameters.iter().any(of_indices) {
         return Ok(quote!(&[]));
     }
@@ -386,7 +462,7 @@ pub fn expand(input: TokenStream) -> Result<TokenStream, Error> {
         #[allow(unused_imports)]
         use crate::{
             Tensor,
-            ops::dynamic::{AnyOperand, Argument, Form, Literal, Outcome, Results},
+            ops::dynamic::{AnyOperand, Argument, Exactly, Form, Literal, NamedNorm, Outcome, Results, Unbiased},
         };
         &[#(#forms),*]
     }))

@@ -9,6 +9,7 @@ mod dtype;
 mod error;
 mod func;
 mod function;
+mod info;
 mod init;
 mod io;
 mod memory;
@@ -39,6 +40,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     func::register(module)?;
     ops::register(module)?;
     random::register(module)?;
+    info::register(module)?;
     init::register(module)?;
     io::register(module)?;
     system::register(module)

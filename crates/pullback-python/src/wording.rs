@@ -32,6 +32,7 @@ const WAYS: &[(&str, &str)] = &[
     ("`to_dtype`", "`to`"),
     ("`ConvPadding::Same`", "`padding='same'`"),
     ("`Anomaly::infinities`", "`detect_anomaly(infinities=True)`"),
+    ("`where_` and `masked_fill`", "`where` with three arguments and `masked_fill`"),
 ];
 
 /// What says where, in Rust and here.

@@ -206,7 +206,7 @@ CALLS = {
     "matmul": (lambda x, y: x.matmul(y.transpose(0, 1)), lambda x, y: x @ y.T),
     "einsum": (lambda x, y: pb.einsum("ij,kj->ik", x, y), lambda x, y: x @ y.T),
     "einsum of a list": (lambda x, y: pb.einsum("ij,ij", [x, y]), lambda x, y: (x * y).sum()),
-    "tensordot": (lambda x, y: x.tensordot(y, (1,), (1,)), lambda x, y: np.tensordot(x, y, ((1,), (1,)))),
+    "tensordot": (lambda x, y: x.tensordot(y, ((1,), (1,))), lambda x, y: np.tensordot(x, y, ((1,), (1,)))),
     "outer": (lambda x, y: x[0].outer(y[0]), lambda x, y: np.outer(x[0], y[0])),
     "linear": (lambda x, y: F.linear(x, y, y[:, 0]), lambda x, y: x @ y.T + y[:, 0]),
     "softmax": (lambda x, y: F.softmax(x, dim=1), lambda x, y: softmax(x, 1)),
@@ -314,9 +314,9 @@ x = pb.tensor([[1.0, 2.0], [3.0, 4.0]])
 
 WRONG = [
     (lambda: x.sum("a"), TypeError, "sum(): argument 'dim' must be int or a sequence of ints or None, not str"),
-    (lambda: x.sum(0, True, 3), TypeError, "sum() takes at most 2 arguments, but 3 were given"),
-    (lambda: pb.sum(x, 0, True, 3), TypeError, "sum() takes at most 3 arguments, but 4 were given"),
-    (lambda: x.sum(foo=1), TypeError, "sum() got an unexpected keyword argument 'foo'; it is sum(dim=None, keepdim=False)"),
+    (lambda: x.sum(0, True, None, 3), TypeError, "sum() takes at most 3 arguments, but 4 were given"),
+    (lambda: pb.sum(x, 0, True, None, 3), TypeError, "sum() takes at most 4 arguments, but 5 were given"),
+    (lambda: x.sum(foo=1), TypeError, "sum() got an unexpected keyword argument 'foo'; it is sum(dim=None, keepdim=False, dtype=None)"),
     (lambda: x.sum(input=x), TypeError, "sum() got an unexpected keyword argument 'input'"),
     (lambda: x.sum(0, dim=0), TypeError, "sum() got multiple values for argument 'dim'"),
     (lambda: x.sum(dim=0, axis=0), TypeError, "sum() got multiple values for argument 'dim'"),

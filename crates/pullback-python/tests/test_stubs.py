@@ -32,6 +32,7 @@ VALUES = {
     "str": "'ij'",
     "_DTypeLike": "pullback.float64",
     "Key | Generator": "k",
+    "SupportsIndex | Sequence[SupportsIndex | Iterable[SupportsIndex]]": "([0], [1])",
 }
 
 

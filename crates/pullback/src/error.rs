@@ -123,7 +123,6 @@ impl Error {
     }
 
     /// The error of an operation that the caller knows by another name.
-    #[cfg(feature = "dynamic")]
     #[cold]
     pub(crate) fn renamed(mut self, from: &str, to: &str) -> Error {
         if let Some(rest) = self.0.message.strip_prefix(from)

@@ -210,8 +210,9 @@ pub use ops::dynamic;
 #[cfg(feature = "fft")]
 pub use ops::fft;
 pub use ops::{
-    GridOrder, Interpolation, MatrixNorm, PadMode, Reduce, Reduction, block_diag, broadcast_tensors, cartesian_prod,
-    cat, complex, einsum, meshgrid, multi_dot, nn, polar, stack,
+    Contracted, GridOrder, Interpolation, MatrixNorm, NormOrder, PadMode, Reduce, Reduction, blackman_window,
+    block_diag, broadcast_tensors, cartesian_prod, cat, column_stack, complex, dstack, einsum, hamming_window,
+    hann_window, hstack, meshgrid, multi_dot, nn, polar, stack, vstack,
 };
 pub use shape::{Shape, TensorType};
 pub use tensor::{Ellipsis, IndexBound, IndexItem, Indices, Memory, NewAxis, Operand, Tensor, s};

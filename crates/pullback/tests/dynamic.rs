@@ -21,6 +21,7 @@ fn call(form: &Form, values: impl IntoIterator<Item = Value>) -> Result<Vec<f64>
     match (form.call)(&mut arguments)? {
         Outcome::One(t) => t.to_dtype(DType::F64)?.to_vec(),
         Outcome::Several(all) => all[0].to_dtype(DType::F64)?.to_vec(),
+        Outcome::Bool(holds) => Ok(vec![f64::from(u8::from(holds))]),
     }
 }
 
@@ -55,7 +56,9 @@ fn forms_are_well_formed() {
                     names.contains(&n)
                 }
                 (Kind::Bool, Some(d)) => matches!(d, Literal::Bool(_)),
-                (Kind::Int | Kind::IntsOr(_), Some(d)) => matches!(d, Literal::Int(_)),
+                (Kind::Exactly(only), Some(d)) => d == Literal::Bool(only),
+                (Kind::Operand, Some(d)) => matches!(d, Literal::Int(_) | Literal::Float(_)),
+                (Kind::Int | Kind::IntsOr(_) | Kind::IntOrPair, Some(d)) => matches!(d, Literal::Int(_)),
                 (Kind::Ints, Some(d)) => matches!(d, Literal::Int(_) | Literal::Ints(_)),
                 (Kind::Float | Kind::FloatOr(_), Some(d)) => matches!(d, Literal::Float(_) | Literal::Int(_)),
                 (Kind::DType, Some(d)) => matches!(d, Literal::DType(_)),
@@ -73,15 +76,51 @@ fn forms_are_well_formed() {
 fn arguments_are_converted_and_defaults_fill_in() {
     let number = Value::Number(Scalar::Int(2));
     assert_eq!(call(form("add", 2), [x(), number]).unwrap(), [3.0, 4.0, 5.0, 6.0]);
-    let sum = form("sum", 3);
+    let sum = form("sum", 4);
     assert_eq!(call(sum, [x()]).unwrap(), [10.0]);
     assert_eq!(call(sum, [x(), Value::Ints([0].into_iter().collect())]).unwrap(), [4.0, 6.0]);
     assert_eq!(call(form("topk", 5), [x(), Value::Int(1)]).unwrap(), [2.0, 4.0]);
-    assert_eq!(call(form("clamp", 3), [x(), Value::None, Value::Float(2.5)]).unwrap(), [1.0, 2.0, 2.5, 2.5]);
+    let clamp = forms().find(|f| f.name == "clamp" && (f.parameters)()[1].kind == Kind::Float).unwrap();
+    assert_eq!(call(clamp, [x(), Value::None, Value::Float(2.5)]).unwrap(), [1.0, 2.0, 2.5, 2.5]);
     // The pattern of a method that is not the first parameter in Rust.
     let condition = Value::Tensor(Tensor::from([[true, false], [false, true]]));
     let place = forms().find(|f| f.name == "where" && f.is_method).unwrap();
     assert_eq!(call(place, [x(), condition, Value::Number(Scalar::Float(0.0))]).unwrap(), [1.0, 0.0, 0.0, 4.0]);
+}
+
+#[test]
+fn a_dtype_is_that_of_the_work_and_of_the_result() {
+    let third = || Value::Tensor(Tensor::from([0.1f32, 0.2]));
+    let sum = |dtype| call(form("sum", 4), [third(), Value::Missing, Value::Missing, Value::DType(dtype)]);
+    assert_eq!(sum(DType::F64).unwrap(), [f64::from(0.1f32) + f64::from(0.2f32)]);
+    // What an operation cannot compute in is an error, not another dtype.
+    let mean = form("mean", 4);
+    let error = call(mean, [third(), Value::Missing, Value::Missing, Value::DType(DType::I64)]).unwrap_err();
+    assert_eq!(error.to_string(), "mean: expected a dtype that it can compute in, got i64");
+    assert_eq!(error.kind(), ErrorKind::Dtype);
+    // Small integers are added as large ones.
+    let small = Value::Tensor(Tensor::from([100u8, 100]));
+    let arguments = [small, Value::Missing, Value::Missing, Value::DType(DType::I32)];
+    assert_eq!(call(form("sum", 4), arguments).unwrap(), [200.0]);
+}
+
+#[test]
+fn the_first_of_two_operands_may_be_a_number() {
+    let two = Value::Number(Scalar::Int(2));
+    let pow = forms().find(|f| f.name == "pow" && (f.parameters)()[0].kind == Kind::Operand).unwrap();
+    assert_eq!(call(pow, [two.clone(), x()]).unwrap(), [2.0, 4.0, 8.0, 16.0]);
+    assert_eq!(call(form("sub", 2), [two.clone(), x()]).unwrap(), [1.0, 0.0, -1.0, -2.0]);
+    let error = call(form("sub", 2), [two.clone(), two]).unwrap_err();
+    assert!(error.to_string().starts_with("sub: expected a tensor among the operands"), "{error}");
+}
+
+#[test]
+fn a_form_may_take_a_parameter_in_another_way() {
+    let x = || Value::Tensor(Tensor::from([1.0, 3.0]));
+    let forms = || forms().filter(|f| f.name == "var");
+    let unbiased = forms().find(|f| (f.parameters)().get(1).is_some_and(|p| p.name == "unbiased")).unwrap();
+    assert_eq!(call(unbiased, [x(), Value::Bool(false)]).unwrap(), [1.0]);
+    assert_eq!(call(unbiased, [x(), Value::Bool(true)]).unwrap(), [2.0]);
 }
 
 #[test]
@@ -96,12 +135,12 @@ fn options_are_parameters() {
 
 #[test]
 fn errors_name_the_form_and_its_parameters() {
-    let error = call(form("sum", 3), [x(), Value::Ints([5].into_iter().collect())]).unwrap_err();
+    let error = call(form("sum", 4), [x(), Value::Ints([5].into_iter().collect())]).unwrap_err();
     assert_eq!(error.to_string(), "sum: dim 5 is out of range for f64[2,2] (valid: -2..=1)");
     let error = call(form("chunk", 3), [x(), Value::Int(-1)]).unwrap_err();
     assert_eq!(error.to_string(), "chunk: expected `chunks` of at least 0, got -1");
     assert_eq!(error.kind(), ErrorKind::Value);
-    let error = call(form("sum", 3), [x(), Value::Bool(true)]).unwrap_err();
+    let error = call(form("sum", 4), [x(), Value::Bool(true)]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Internal);
 }
 

@@ -4,6 +4,7 @@ from . import autograd, fft, func, implicit, init, io, linalg, nn, random, retur
 from ._core import EscapedTracerError, InternalError, Tensor, __version__
 from ._custom import custom_jvp, custom_vjp, custom_vmap
 from .autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
+from .func import vmap
 from ._operations import *
 from ._values import *
 
@@ -25,4 +26,5 @@ __all__ = [
     "set_grad_enabled",
     "testing",
     "tree",
+    "vmap",
 ]

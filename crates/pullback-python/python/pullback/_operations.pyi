@@ -11,8 +11,12 @@ from ._core import Tensor, _DTypeLike, _Number
 __all__ = [
     "add",
     "sub",
+    "subtract",
     "mul",
+    "multiply",
     "div",
+    "divide",
+    "true_divide",
     "searchsorted",
     "bucketize",
     "bincount",
@@ -26,22 +30,35 @@ __all__ = [
     "bitwise_not",
     "to_dtype",
     "detach",
+    "clamp",
+    "clip",
+    "clamp_min",
+    "clamp_max",
     "where",
     "maximum",
     "max",
     "minimum",
     "min",
-    "clamp",
+    "isclose",
+    "allclose",
+    "equal",
     "logical_and",
     "logical_or",
     "logical_xor",
     "logical_not",
     "eq",
     "ne",
+    "not_equal",
     "lt",
+    "less",
     "le",
+    "less_equal",
     "gt",
+    "greater",
     "ge",
+    "greater_equal",
+    "addcmul",
+    "addcdiv",
     "complex",
     "polar",
     "real",
@@ -65,6 +82,7 @@ __all__ = [
     "masked_fill",
     "lerp",
     "nan_to_num",
+    "vander",
     "meshgrid",
     "broadcast_tensors",
     "cartesian_prod",
@@ -78,6 +96,7 @@ __all__ = [
     "put",
     "index_fill",
     "nonzero",
+    "argwhere",
     "masked_select",
     "masked_scatter",
     "scatter_reduce",
@@ -87,6 +106,8 @@ __all__ = [
     "index_copy",
     "dynamic_slice",
     "cat",
+    "concat",
+    "concatenate",
     "stack",
     "cholesky",
     "cholesky_solve",
@@ -96,6 +117,7 @@ __all__ = [
     "lu_solve",
     "solve",
     "inv",
+    "inverse",
     "det",
     "slogdet",
     "logdet",
@@ -115,13 +137,23 @@ __all__ = [
     "svd",
     "svdvals",
     "pinv",
+    "pinverse",
     "matrix_rank",
     "one_hot",
     "matmul",
     "dot",
     "outer",
+    "ger",
     "linear",
     "einsum",
+    "mm",
+    "bmm",
+    "mv",
+    "addmm",
+    "addmv",
+    "baddbmm",
+    "inner",
+    "vdot",
     "tensordot",
     "median",
     "nanmedian",
@@ -130,6 +162,8 @@ __all__ = [
     "floor_divide",
     "var",
     "std",
+    "var_mean",
+    "std_mean",
     "nansum",
     "nanmean",
     "count_nonzero",
@@ -199,6 +233,7 @@ __all__ = [
     "norm",
     "hypot",
     "atan2",
+    "arctan2",
     "logaddexp",
     "xlogy",
     "select_scatter",
@@ -226,11 +261,17 @@ __all__ = [
     "cummin",
     "cumsum",
     "diff",
+    "ravel",
+    "fliplr",
+    "flipud",
     "pad",
     "permute",
     "transpose",
+    "swapaxes",
+    "swapdims",
     "t",
     "movedim",
+    "moveaxis",
     "rot90",
     "flip",
     "roll",
@@ -253,12 +294,31 @@ __all__ = [
     "tensor_split",
     "unbind",
     "unfold",
+    "heaviside",
+    "fmax",
+    "fmin",
+    "isin",
     "softmax",
     "log_softmax",
     "logsumexp",
     "sort",
     "argsort",
     "topk",
+    "kthvalue",
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "hstack",
+    "vstack",
+    "row_stack",
+    "dstack",
+    "column_stack",
+    "cov",
+    "corrcoef",
+    "trapezoid",
+    "trapz",
+    "cumulative_trapezoid",
+    "gradient",
     "sigmoid",
     "softplus",
     "erf",
@@ -281,6 +341,7 @@ __all__ = [
     "selu",
     "log_sigmoid",
     "hardsigmoid",
+    "relu6",
     "gelu",
     "gelu_tanh",
     "mish",
@@ -289,14 +350,20 @@ __all__ = [
     "ceil",
     "round",
     "trunc",
+    "fix",
     "isnan",
     "isinf",
     "isfinite",
+    "frac",
     "neg",
+    "negative",
     "abs",
+    "absolute",
     "sign",
     "square",
     "relu",
+    "logit",
+    "ndtr",
     "lgamma",
     "erfinv",
     "digamma",
@@ -309,29 +376,56 @@ __all__ = [
     "cos",
     "tan",
     "asin",
+    "arcsin",
     "acos",
+    "arccos",
     "atan",
+    "arctan",
     "sinh",
     "cosh",
     "tanh",
     "asinh",
+    "arcsinh",
     "acosh",
+    "arccosh",
     "atanh",
+    "arctanh",
     "sinc",
+    "deg2rad",
+    "rad2deg",
     "unique",
     "unique_consecutive",
+    "hann_window",
+    "hamming_window",
+    "blackman_window",
 ]
 
-def add(input: Tensor, other: Tensor | _Number) -> Tensor:
-    """Adds `other`, elementwise."""
+@overload
+def add(input: Tensor | _Number, other: Tensor | _Number) -> Tensor: ...
+@overload
+def add(input: Tensor, other: Tensor | _Number, alpha: Tensor | _Number) -> Tensor: ...
 
-def sub(input: Tensor, other: Tensor | _Number) -> Tensor:
+@overload
+def sub(input: Tensor | _Number, other: Tensor | _Number) -> Tensor: ...
+@overload
+def sub(input: Tensor, other: Tensor | _Number, alpha: Tensor | _Number) -> Tensor: ...
+
+def subtract(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Subtracts `other`, elementwise."""
 
-def mul(input: Tensor, other: Tensor | _Number) -> Tensor:
+def mul(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Multiplies by `other`, elementwise."""
 
-def div(input: Tensor, other: Tensor | _Number) -> Tensor:
+def multiply(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """Multiplies by `other`, elementwise."""
+
+def div(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """Divides by `other`, elementwise; integers are divided as floats."""
+
+def divide(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """Divides by `other`, elementwise; integers are divided as floats."""
+
+def true_divide(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Divides by `other`, elementwise; integers are divided as floats."""
 
 def searchsorted(sorted_sequence: Tensor, input: Tensor | _Number, right: bool = False) -> Tensor:
@@ -344,8 +438,10 @@ def bucketize(input: Tensor, boundaries: Tensor, right: bool = False) -> Tensor:
     to the bin below, with `right` to the bin above.
     """
 
-def bincount(input: Tensor, length: SupportsIndex, weights: Tensor | None = None) -> Tensor:
-    """How often each of the numbers from 0 to `length - 1` occurs among the elements, or the sum of their weights."""
+@overload
+def bincount(input: Tensor, length: SupportsIndex, weights: Tensor | None = None) -> Tensor: ...
+@overload
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: SupportsIndex = 0) -> Tensor: ...
 
 def histogram(input: Tensor, bins: Tensor, weight: Tensor | None = None, density: bool = False) -> Tensor:
     """How many elements fall into each of the bins between neighbouring `bins`, or the sum of their weights."""
@@ -379,10 +475,28 @@ def to_dtype(input: Tensor, dtype: _DTypeLike) -> Tensor:
 def detach(input: Tensor) -> Tensor:
     """The same values as a constant: whatever is being differentiated, this tensor does not depend on it."""
 
-def where(condition: Tensor, input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
-    """The elements of `input` where this condition holds, and those of `other` elsewhere."""
+@overload
+def clamp(input: Tensor, min: Tensor | None = None, max: Tensor | None = None) -> Tensor: ...
+@overload
+def clamp(input: Tensor, min: SupportsFloat | None = None, max: SupportsFloat | None = None) -> Tensor: ...
 
-def maximum(input: Tensor, other: Tensor | _Number) -> Tensor:
+@overload
+def clip(input: Tensor, min: Tensor | None = None, max: Tensor | None = None) -> Tensor: ...
+@overload
+def clip(input: Tensor, min: SupportsFloat | None = None, max: SupportsFloat | None = None) -> Tensor: ...
+
+def clamp_min(input: Tensor | _Number, min: Tensor | _Number) -> Tensor:
+    """The elements, with those below `min` replaced by it: `clamp` with one bound, a number or a tensor."""
+
+def clamp_max(input: Tensor | _Number, max: Tensor | _Number) -> Tensor:
+    """The elements, with those above `max` replaced by it: `clamp` with one bound, a number or a tensor."""
+
+@overload
+def where(condition: Tensor) -> tuple[Tensor, ...]: ...
+@overload
+def where(condition: Tensor, input: Tensor | _Number, other: Tensor | _Number) -> Tensor: ...
+
+def maximum(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """The larger of two elements; NaN if either is NaN."""
 
 @overload
@@ -390,9 +504,9 @@ def max(input: Tensor, dim: SupportsIndex, keepdim: bool = False) -> return_type
 @overload
 def max(input: Tensor) -> Tensor: ...
 @overload
-def max(input: Tensor, other: Tensor | _Number) -> Tensor: ...
+def max(input: Tensor | _Number, other: Tensor | _Number) -> Tensor: ...
 
-def minimum(input: Tensor, other: Tensor | _Number) -> Tensor:
+def minimum(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """The smaller of two elements; NaN if either is NaN."""
 
 @overload
@@ -400,40 +514,79 @@ def min(input: Tensor, dim: SupportsIndex, keepdim: bool = False) -> return_type
 @overload
 def min(input: Tensor) -> Tensor: ...
 @overload
-def min(input: Tensor, other: Tensor | _Number) -> Tensor: ...
+def min(input: Tensor | _Number, other: Tensor | _Number) -> Tensor: ...
 
-def clamp(input: Tensor, min: SupportsFloat | None = None, max: SupportsFloat | None = None) -> Tensor:
-    """The elements, with those below `min` and above `max` replaced by that bound; NaN stays NaN."""
+def isclose(
+    input: Tensor,
+    other: Tensor,
+    rtol: SupportsFloat = 1e-5,
+    atol: SupportsFloat = 1e-8,
+    equal_nan: bool = False,
+) -> Tensor:
+    """True where `|x - y| <= atol + rtol·|y|`; infinities are close to themselves, NaN to nothing unless `equal_nan`."""
 
-def logical_and(input: Tensor, other: Tensor | _Number) -> Tensor:
+def allclose(
+    input: Tensor,
+    other: Tensor,
+    rtol: SupportsFloat = 1e-5,
+    atol: SupportsFloat = 1e-8,
+    equal_nan: bool = False,
+) -> bool:
+    """Whether `isclose` holds for all elements."""
+
+def equal(input: Tensor, other: Tensor) -> bool:
+    """Whether both tensors have the same dtype, shape and elements; NaN equals nothing."""
+
+def logical_and(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """True where both elements are true."""
 
-def logical_or(input: Tensor, other: Tensor | _Number) -> Tensor:
+def logical_or(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """True where at least one element is true."""
 
-def logical_xor(input: Tensor, other: Tensor | _Number) -> Tensor:
+def logical_xor(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """True where exactly one element is true."""
 
 def logical_not(input: Tensor) -> Tensor:
     """True where an element is false or zero."""
 
-def eq(input: Tensor, other: Tensor | _Number) -> Tensor:
+def eq(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """True where the elements are equal."""
 
-def ne(input: Tensor, other: Tensor | _Number) -> Tensor:
+def ne(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """True where the elements differ."""
 
-def lt(input: Tensor, other: Tensor | _Number) -> Tensor:
+def not_equal(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """True where the elements differ."""
+
+def lt(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """True where the left element is smaller."""
 
-def le(input: Tensor, other: Tensor | _Number) -> Tensor:
+def less(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """True where the left element is smaller."""
+
+def le(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """True where the left element is smaller or equal."""
 
-def gt(input: Tensor, other: Tensor | _Number) -> Tensor:
+def less_equal(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """True where the left element is smaller or equal."""
+
+def gt(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """True where the left element is larger."""
 
-def ge(input: Tensor, other: Tensor | _Number) -> Tensor:
+def greater(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """True where the left element is larger."""
+
+def ge(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """True where the left element is larger or equal."""
+
+def greater_equal(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """True where the left element is larger or equal."""
+
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Tensor | _Number = 1) -> Tensor:
+    """The tensor plus `value·tensor1·tensor2`, elementwise."""
+
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Tensor | _Number = 1) -> Tensor:
+    """The tensor plus `value·tensor1/tensor2`, elementwise."""
 
 def complex(re: Tensor, im: Tensor) -> Tensor:
     """The complex numbers with these real and imaginary parts."""
@@ -515,6 +668,9 @@ def nan_to_num(
     largest and the smallest finite number of the dtype.
     """
 
+def vander(x: Tensor, N: SupportsIndex | None = None, increasing: bool = False) -> Tensor:
+    """The powers of the elements of a vector, one after the other as columns: those of `n - 1` down to 0, or up if `increasing`."""
+
 @overload
 def meshgrid(*tensors: Tensor, indexing: Literal['ij', 'xy'] = 'ij') -> tuple[Tensor, ...]:
     """The coordinates of all points of a grid: result `k` has the elements of vector `k`, repeated along the dimensions
@@ -578,7 +734,12 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
 def index_fill(input: Tensor, dim: SupportsIndex, index: Tensor, value: Tensor | _Number) -> Tensor:
     """The tensor with the slices along `dim` at the places that `index` gives filled with one value."""
 
-def nonzero(input: Tensor) -> Tensor:
+@overload
+def nonzero(input: Tensor, as_tuple: Literal[False] = False) -> Tensor: ...
+@overload
+def nonzero(input: Tensor, as_tuple: Literal[True]) -> tuple[Tensor, ...]: ...
+
+def argwhere(input: Tensor) -> Tensor:
     """The positions of the elements that are not zero, in row-major order, as `int64`; those of `True` in a mask."""
 
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
@@ -631,6 +792,12 @@ def dynamic_slice(input: Tensor, dim: SupportsIndex, start: Tensor, length: Supp
 def cat(tensors: Iterable[Tensor], dim: SupportsIndex = 0) -> Tensor:
     """The tensors one after the other along `dim`."""
 
+def concat(tensors: Iterable[Tensor], dim: SupportsIndex = 0) -> Tensor:
+    """The tensors one after the other along `dim`."""
+
+def concatenate(tensors: Iterable[Tensor], dim: SupportsIndex = 0) -> Tensor:
+    """The tensors one after the other along `dim`."""
+
 def stack(tensors: Iterable[Tensor], dim: SupportsIndex = 0) -> Tensor:
     """The tensors along a new dimension `dim`."""
 
@@ -658,6 +825,9 @@ def solve(input: Tensor, B: Tensor) -> Tensor:
     """The solutions `X` of `A X = B`, this tensor being the matrices `A`."""
 
 def inv(input: Tensor) -> Tensor:
+    """The inverses of matrices. To solve a system, `solve` is faster and more accurate."""
+
+def inverse(input: Tensor) -> Tensor:
     """The inverses of matrices. To solve a system, `solve` is faster and more accurate."""
 
 def det(input: Tensor) -> Tensor:
@@ -709,7 +879,7 @@ def cross(input: Tensor, other: Tensor, dim: SupportsIndex = -1) -> Tensor:
 def qr(input: Tensor, complete: bool = False) -> return_types.qr:
     """The factors of `A = Q R`: orthonormal columns and an upper triangle."""
 
-def lstsq(input: Tensor, B: Tensor) -> Tensor:
+def lstsq(input: Tensor, B: Tensor) -> return_types.lstsq:
     """The solutions `X` for which `A X` is nearest to `B`, this tensor being the matrices `A` of full rank; of many solutions the
     shortest.
     """
@@ -725,13 +895,18 @@ def svdvals(input: Tensor) -> Tensor:
 def pinv(input: Tensor, rtol: SupportsFloat | None = None) -> Tensor:
     """The pseudoinverses of matrices: what takes `b` to the shortest `x` for which `A x` is nearest to it."""
 
+def pinverse(input: Tensor, rtol: SupportsFloat | None = None) -> Tensor:
+    """The pseudoinverses of matrices: what takes `b` to the shortest `x` for which `A x` is nearest to it."""
+
 def matrix_rank(input: Tensor, rtol: SupportsFloat | None = None) -> Tensor:
     """The numbers of singular values above `rtol` times the largest, as `int64`. By default `rtol` is the larger size of the matrix
     times the distance from 1 to the next number.
     """
 
-def one_hot(input: Tensor, num_classes: SupportsIndex, dtype: _DTypeLike | None = 'int64') -> Tensor:
-    """One at the position that each element names and zero elsewhere, along a new last dimension of size `num_classes`."""
+@overload
+def one_hot(input: Tensor, num_classes: SupportsIndex, dtype: _DTypeLike | None = 'int64') -> Tensor: ...
+@overload
+def one_hot(input: Tensor, dtype: _DTypeLike | None = 'int64') -> Tensor: ...
 
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """The matrix product."""
@@ -739,7 +914,10 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
 def dot(input: Tensor, other: Tensor) -> Tensor:
     """The scalar product of two vectors."""
 
-def outer(input: Tensor, other: Tensor) -> Tensor:
+def outer(input: Tensor, vec2: Tensor) -> Tensor:
+    """The matrix of all products of an element of one vector with an element of another."""
+
+def ger(input: Tensor, vec2: Tensor) -> Tensor:
     """The matrix of all products of an element of one vector with an element of another."""
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -751,14 +929,45 @@ def einsum(equation: str, *operands: Tensor) -> Tensor:
 @overload
 def einsum(equation: str, operands: Iterable[Tensor]) -> Tensor: ...
 
+def mm(input: Tensor, mat2: Tensor) -> Tensor:
+    """The product of two matrices: `matmul` of nothing else."""
+
+def bmm(input: Tensor, mat2: Tensor) -> Tensor:
+    """The products of two batches of matrices: `matmul` of nothing else."""
+
+def mv(input: Tensor, vec: Tensor) -> Tensor:
+    """The product of a matrix and a vector: `matmul` of nothing else."""
+
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, beta: SupportsFloat = 1.0, alpha: SupportsFloat = 1.0) -> Tensor:
+    """`beta·self + alpha·(mat1 @ mat2)`. If `beta` is 0 this tensor does not count, whatever it holds."""
+
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, beta: SupportsFloat = 1.0, alpha: SupportsFloat = 1.0) -> Tensor:
+    """`beta·self + alpha·(mat @ vec)`. If `beta` is 0 this tensor does not count, whatever it holds."""
+
+def baddbmm(
+    input: Tensor,
+    batch1: Tensor,
+    batch2: Tensor,
+    beta: SupportsFloat = 1.0,
+    alpha: SupportsFloat = 1.0,
+) -> Tensor:
+    """`beta·self + alpha·(batch1 @ batch2)` for batches of matrices. If `beta` is 0 this tensor does not count, whatever it
+    holds.
+    """
+
+def inner(input: Tensor, other: Tensor) -> Tensor:
+    """The sums of products over the last dimensions: every vector of this tensor with every one of the other."""
+
+def vdot(input: Tensor, other: Tensor) -> Tensor:
+    """The scalar product of two vectors, the first of which is conjugated if it is complex."""
+
 def tensordot(
     input: Tensor,
     other: Tensor,
-    dims: SupportsIndex | Iterable[SupportsIndex],
-    other_dims: SupportsIndex | Iterable[SupportsIndex],
+    dims: SupportsIndex | Sequence[SupportsIndex | Iterable[SupportsIndex]] = 2,
 ) -> Tensor:
-    """The sums of products over pairs of dimensions: number `k` of `dims` of this tensor goes with number `k` of `other_dims` of the
-    other one.
+    """The sums of products over pairs of dimensions: those of `dims`, or with a number `n` the last `n` dimensions of this tensor
+    and the first `n` of the other one.
     """
 
 @overload
@@ -771,43 +980,111 @@ def nanmedian(input: Tensor) -> Tensor: ...
 @overload
 def nanmedian(input: Tensor, dim: SupportsIndex, keepdim: bool = False) -> return_types.nanmedian: ...
 
-def fmod(input: Tensor, other: Tensor | _Number) -> Tensor:
+def fmod(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """What is left of each element after a division by `other` whose quotient is rounded towards zero: it has the
     sign of the element. Rust's `%`.
     """
 
-def remainder(input: Tensor, other: Tensor | _Number) -> Tensor:
+def remainder(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """What is left of each element after a division by `other` whose quotient is rounded down: it has the sign of
     the divisor. Python's `%`.
     """
 
-def floor_divide(input: Tensor, divisor: Tensor | _Number) -> Tensor:
-    """The quotient of each element and `divisor`, rounded down. Python's `//`."""
+def floor_divide(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """The quotient of each element and `other`, rounded down. Python's `//`."""
 
+@overload
 def var(
     input: Tensor,
     dim: SupportsIndex | Iterable[SupportsIndex] | None = None,
     correction: SupportsIndex = 1,
     keepdim: bool = False,
-) -> Tensor:
-    """The variance over `dim`, all of them if the list is empty: the sum of squared deviations from the mean,
-    divided by `n - correction` for `n` elements.
-    """
+) -> Tensor: ...
+@overload
+def var(input: Tensor, dim: SupportsIndex | Iterable[SupportsIndex], unbiased: bool, keepdim: bool = False) -> Tensor: ...
+@overload
+def var(
+    input: Tensor,
+    unbiased: bool,
+    dim: SupportsIndex | Iterable[SupportsIndex] | None = None,
+    keepdim: bool = False,
+) -> Tensor: ...
 
+@overload
 def std(
     input: Tensor,
     dim: SupportsIndex | Iterable[SupportsIndex] | None = None,
     correction: SupportsIndex = 1,
     keepdim: bool = False,
-) -> Tensor:
-    """The standard deviation over `dim`, all of them if the list is empty: the square root of
-    `var`.
-    """
+) -> Tensor: ...
+@overload
+def std(input: Tensor, dim: SupportsIndex | Iterable[SupportsIndex], unbiased: bool, keepdim: bool = False) -> Tensor: ...
+@overload
+def std(
+    input: Tensor,
+    unbiased: bool,
+    dim: SupportsIndex | Iterable[SupportsIndex] | None = None,
+    keepdim: bool = False,
+) -> Tensor: ...
 
-def nansum(input: Tensor, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: bool = False) -> Tensor:
+@overload
+def var_mean(
+    input: Tensor,
+    dim: SupportsIndex | Iterable[SupportsIndex] | None = None,
+    correction: SupportsIndex = 1,
+    keepdim: bool = False,
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def var_mean(
+    input: Tensor,
+    dim: SupportsIndex | Iterable[SupportsIndex],
+    unbiased: bool,
+    keepdim: bool = False,
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def var_mean(
+    input: Tensor,
+    unbiased: bool,
+    dim: SupportsIndex | Iterable[SupportsIndex] | None = None,
+    keepdim: bool = False,
+) -> tuple[Tensor, Tensor]: ...
+
+@overload
+def std_mean(
+    input: Tensor,
+    dim: SupportsIndex | Iterable[SupportsIndex] | None = None,
+    correction: SupportsIndex = 1,
+    keepdim: bool = False,
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def std_mean(
+    input: Tensor,
+    dim: SupportsIndex | Iterable[SupportsIndex],
+    unbiased: bool,
+    keepdim: bool = False,
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def std_mean(
+    input: Tensor,
+    unbiased: bool,
+    dim: SupportsIndex | Iterable[SupportsIndex] | None = None,
+    keepdim: bool = False,
+) -> tuple[Tensor, Tensor]: ...
+
+def nansum(
+    input: Tensor,
+    dim: SupportsIndex | Iterable[SupportsIndex] | None = None,
+    keepdim: bool = False,
+    dtype: _DTypeLike | None = None,
+) -> Tensor:
     """The sum over `dim` of the elements that are not NaN, over all dimensions if the list is empty."""
 
-def nanmean(input: Tensor, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: bool = False) -> Tensor:
+def nanmean(
+    input: Tensor,
+    dim: SupportsIndex | Iterable[SupportsIndex] | None = None,
+    keepdim: bool = False,
+    dtype: _DTypeLike | None = None,
+) -> Tensor:
     """The mean over `dim` of the elements that are not NaN, over all dimensions if the list is empty."""
 
 def count_nonzero(
@@ -1320,24 +1597,36 @@ def pixel_unshuffle(input: Tensor, downscale_factor: SupportsIndex) -> Tensor:
 def channel_shuffle(input: Tensor, groups: SupportsIndex) -> Tensor:
     """The channels in another order: those of `groups` equal groups in turn, the first of each, then the second of each."""
 
+@overload
 def norm(
     input: Tensor,
     p: SupportsFloat = 2.0,
     dim: SupportsIndex | Iterable[SupportsIndex] | None = None,
     keepdim: bool = False,
-) -> Tensor:
-    """The `p`-norms of the vectors along `dim`, all dimensions if the list is empty; see `norm`."""
+    dtype: _DTypeLike | None = None,
+) -> Tensor: ...
+@overload
+def norm(
+    input: Tensor,
+    p: Literal['fro', 'nuc'],
+    dim: SupportsIndex | Iterable[SupportsIndex] | None = None,
+    keepdim: bool = False,
+    dtype: _DTypeLike | None = None,
+) -> Tensor: ...
 
-def hypot(input: Tensor, other: Tensor | _Number) -> Tensor:
+def hypot(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """`sqrt(x² + y²)`, elementwise, without overflow."""
 
-def atan2(input: Tensor, other: Tensor | _Number) -> Tensor:
+def atan2(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """The angle in radians, from `-π` to `π`, of the point whose ordinate is this tensor and whose abscissa is `other`."""
 
-def logaddexp(input: Tensor, other: Tensor | _Number) -> Tensor:
+def arctan2(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """The angle in radians, from `-π` to `π`, of the point whose ordinate is this tensor and whose abscissa is `other`."""
+
+def logaddexp(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """`log(exp(x) + exp(y))`, elementwise, without overflow: the sum of two numbers given by their logarithms."""
 
-def xlogy(input: Tensor, other: Tensor | _Number) -> Tensor:
+def xlogy(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """`x·log(y)`, elementwise, and 0 where `x` is 0, unless `y` is NaN."""
 
 def select_scatter(input: Tensor, src: Tensor, dim: SupportsIndex, index: SupportsIndex) -> Tensor:
@@ -1362,10 +1651,15 @@ def diagonal_scatter(
 ) -> Tensor:
     """The tensor with a diagonal of dimensions `dim1` and `dim2` replaced by `src`."""
 
-def pow(input: Tensor, exponent: Tensor | _Number) -> Tensor:
+def pow(input: Tensor | _Number, exponent: Tensor | _Number) -> Tensor:
     """The elements to the power of those of `exponent`, which may also be a number."""
 
-def prod(input: Tensor, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: bool = False) -> Tensor:
+def prod(
+    input: Tensor,
+    dim: SupportsIndex | Iterable[SupportsIndex] | None = None,
+    keepdim: bool = False,
+    dtype: _DTypeLike | None = None,
+) -> Tensor:
     """The product over `dim`, all of them if the list is empty."""
 
 def quantile(
@@ -1386,7 +1680,12 @@ def nanquantile(
 ) -> Tensor:
     """The `quantile`s of the elements that are not NaN; NaN where all are."""
 
-def sum(input: Tensor, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: bool = False) -> Tensor:
+def sum(
+    input: Tensor,
+    dim: SupportsIndex | Iterable[SupportsIndex] | None = None,
+    keepdim: bool = False,
+    dtype: _DTypeLike | None = None,
+) -> Tensor:
     """The sum over `dim`, all of them if the list is empty."""
 
 @overload
@@ -1395,7 +1694,12 @@ def sum_to_size(input: Tensor, *size: SupportsIndex) -> Tensor:
 @overload
 def sum_to_size(input: Tensor, size: SupportsIndex | Iterable[SupportsIndex]) -> Tensor: ...
 
-def mean(input: Tensor, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: bool = False) -> Tensor:
+def mean(
+    input: Tensor,
+    dim: SupportsIndex | Iterable[SupportsIndex] | None = None,
+    keepdim: bool = False,
+    dtype: _DTypeLike | None = None,
+) -> Tensor:
     """The mean over `dim`, all of them if the list is empty."""
 
 def any(input: Tensor, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: bool = False) -> Tensor:
@@ -1456,7 +1760,7 @@ def kl_div(
     exponential with `log_target`. It is 0 where `t` is 0.
     """
 
-def cumprod(input: Tensor, dim: SupportsIndex) -> Tensor:
+def cumprod(input: Tensor, dim: SupportsIndex, dtype: _DTypeLike | None = None) -> Tensor:
     """The running product along `dim`: element `k` is the product of the elements up to and including `k`."""
 
 def logcumsumexp(input: Tensor, dim: SupportsIndex) -> Tensor:
@@ -1468,11 +1772,20 @@ def cummax(input: Tensor, dim: SupportsIndex) -> return_types.cummax:
 def cummin(input: Tensor, dim: SupportsIndex) -> return_types.cummin:
     """The smallest element up to each one along `dim`, and its position, as `int64`; NaN from the first NaN on."""
 
-def cumsum(input: Tensor, dim: SupportsIndex) -> Tensor:
+def cumsum(input: Tensor, dim: SupportsIndex, dtype: _DTypeLike | None = None) -> Tensor:
     """The running sum along `dim`: element `k` is the sum of the elements up to and including `k`."""
 
 def diff(input: Tensor, n: SupportsIndex = 1, dim: SupportsIndex = -1) -> Tensor:
     """The differences of neighbours along `dim`, taken `n` times: element `k` of the first is `x[k + 1] - x[k]`."""
+
+def ravel(input: Tensor) -> Tensor:
+    """All elements in row-major order, as a vector."""
+
+def fliplr(input: Tensor) -> Tensor:
+    """The columns in reverse order: a matrix turned over from left to right."""
+
+def flipud(input: Tensor) -> Tensor:
+    """The rows in reverse order: a matrix turned upside down."""
 
 def pad(
     input: Tensor,
@@ -1491,10 +1804,23 @@ def permute(input: Tensor, dims: SupportsIndex | Iterable[SupportsIndex]) -> Ten
 def transpose(input: Tensor, dim0: SupportsIndex, dim1: SupportsIndex) -> Tensor:
     """Two dimensions exchanged."""
 
+def swapaxes(input: Tensor, axis0: SupportsIndex, axis1: SupportsIndex) -> Tensor:
+    """Two dimensions exchanged."""
+
+def swapdims(input: Tensor, dim0: SupportsIndex, dim1: SupportsIndex) -> Tensor:
+    """Two dimensions exchanged."""
+
 def t(input: Tensor) -> Tensor:
     """The transpose of a matrix."""
 
 def movedim(
+    input: Tensor,
+    source: SupportsIndex | Iterable[SupportsIndex],
+    destination: SupportsIndex | Iterable[SupportsIndex],
+) -> Tensor:
+    """Dimensions moved to other places, the others keeping their order."""
+
+def moveaxis(
     input: Tensor,
     source: SupportsIndex | Iterable[SupportsIndex],
     destination: SupportsIndex | Iterable[SupportsIndex],
@@ -1545,8 +1871,12 @@ def tile(input: Tensor, *dims: SupportsIndex) -> Tensor:
 @overload
 def tile(input: Tensor, dims: SupportsIndex | Iterable[SupportsIndex]) -> Tensor: ...
 
-def repeat_interleave(input: Tensor, repeats: SupportsIndex, dim: SupportsIndex) -> Tensor:
-    """Every slice along `dim` repeated `repeats` times, the copies next to each other."""
+@overload
+def repeat_interleave(input: Tensor, repeats: SupportsIndex, dim: SupportsIndex) -> Tensor: ...
+@overload
+def repeat_interleave(input: Tensor, repeats: SupportsIndex) -> Tensor: ...
+@overload
+def repeat_interleave(input: Tensor, repeats: Tensor, dim: SupportsIndex | None = None) -> Tensor: ...
 
 @overload
 def reshape(input: Tensor, *shape: SupportsIndex) -> Tensor:
@@ -1616,19 +1946,31 @@ def unfold(input: Tensor, dimension: SupportsIndex, size: SupportsIndex, step: S
     `i * step + k` of the tensor.
     """
 
-def softmax(input: Tensor, dim: SupportsIndex) -> Tensor:
+def heaviside(input: Tensor, values: Tensor) -> Tensor:
+    """0 below 0, 1 above, and at 0 what `values` says; NaN for NaN."""
+
+def fmax(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """The larger of two elements, or the other one if one is NaN."""
+
+def fmin(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """The smaller of two elements, or the other one if one is NaN."""
+
+def isin(elements: Tensor, test_elements: Tensor, assume_unique: bool = False, invert: bool = False) -> Tensor:
+    """Whether each element is one of those of another tensor, or none of them if `invert`."""
+
+def softmax(input: Tensor, dim: SupportsIndex, dtype: _DTypeLike | None = None) -> Tensor:
     """`exp(x) / Σ exp(x)` along `dim`: positive numbers that add up to 1."""
 
-def log_softmax(input: Tensor, dim: SupportsIndex) -> Tensor:
+def log_softmax(input: Tensor, dim: SupportsIndex, dtype: _DTypeLike | None = None) -> Tensor:
     """`x - log(Σ exp(x))` along `dim`, the logarithm of `softmax` without its rounding."""
 
 def logsumexp(input: Tensor, dim: SupportsIndex | Iterable[SupportsIndex], keepdim: bool = False) -> Tensor:
     """`log(Σ exp(x))` over `dim`, all of them if the list is empty."""
 
-def sort(input: Tensor, dim: SupportsIndex = -1, descending: bool = False) -> return_types.sort:
+def sort(input: Tensor, dim: SupportsIndex = -1, descending: bool = False, stable: bool = False) -> return_types.sort:
     """The elements in order along `dim`, and the positions where they were, as `int64`."""
 
-def argsort(input: Tensor, dim: SupportsIndex = -1, descending: bool = False) -> Tensor:
+def argsort(input: Tensor, dim: SupportsIndex = -1, descending: bool = False, stable: bool = False) -> Tensor:
     """The positions of the elements in order along `dim`, as `int64`: the second result of `sort`."""
 
 def topk(
@@ -1639,6 +1981,71 @@ def topk(
     sorted: bool = True,
 ) -> return_types.topk:
     """The `k` largest (or smallest) elements along `dim`, and the positions where they were, as `int64`."""
+
+def kthvalue(input: Tensor, k: SupportsIndex, dim: SupportsIndex = -1, keepdim: bool = False) -> return_types.kthvalue:
+    """The element that comes at place `k`, counted from 1, if those along `dim` are put in rising order, and the position where it
+    was, as `int64`.
+    """
+
+def atleast_1d(input: Tensor) -> Tensor:
+    """The tensor with at least one dimension: a 0-d tensor becomes a vector."""
+
+def atleast_2d(input: Tensor) -> Tensor:
+    """The tensor with at least two dimensions: a vector becomes a row."""
+
+def atleast_3d(input: Tensor) -> Tensor:
+    """The tensor with at least three dimensions: a matrix becomes a layer of thickness 1."""
+
+def hstack(tensors: Iterable[Tensor]) -> Tensor:
+    """The tensors side by side: vectors one after the other, others along dimension 1."""
+
+def vstack(tensors: Iterable[Tensor]) -> Tensor:
+    """The tensors below each other, along dimension 0; vectors are rows."""
+
+def row_stack(tensors: Iterable[Tensor]) -> Tensor:
+    """The tensors below each other, along dimension 0; vectors are rows."""
+
+def dstack(tensors: Iterable[Tensor]) -> Tensor:
+    """The tensors behind each other, along dimension 2; see `atleast_3d`."""
+
+def column_stack(tensors: Iterable[Tensor]) -> Tensor:
+    """The tensors side by side along dimension 1; vectors are columns."""
+
+def cov(
+    input: Tensor,
+    correction: SupportsIndex = 1,
+    fweights: Tensor | None = None,
+    aweights: Tensor | None = None,
+) -> Tensor:
+    """The covariances of variables, which are the rows, from observations, which are the columns."""
+
+def corrcoef(input: Tensor) -> Tensor:
+    """The correlations of variables, which are the rows, from observations, which are the columns: covariances divided by both
+    standard deviations.
+    """
+
+def trapezoid(y: Tensor, x: Tensor | None = None, dx: SupportsFloat | None = None, dim: SupportsIndex = -1) -> Tensor:
+    """The integral along `dim` of the function that joins the elements by straight lines. They are `dx` apart, or lie at `x`."""
+
+def trapz(y: Tensor, x: Tensor | None = None, dx: SupportsFloat | None = None, dim: SupportsIndex = -1) -> Tensor:
+    """The integral along `dim` of the function that joins the elements by straight lines. They are `dx` apart, or lie at `x`."""
+
+def cumulative_trapezoid(
+    y: Tensor,
+    x: Tensor | None = None,
+    dx: SupportsFloat | None = None,
+    dim: SupportsIndex = -1,
+) -> Tensor:
+    """The integrals along `dim` up to each element but the first; see `trapezoid`."""
+
+def gradient(
+    input: Tensor,
+    spacing: SupportsFloat = 1.0,
+    dim: SupportsIndex | Iterable[SupportsIndex] | None = None,
+) -> tuple[Tensor, ...]:
+    """The derivatives along `dim`, all of them if the list is empty, of a function whose values `spacing` apart are the elements: half
+    the difference of both neighbours, and at the ends the difference to the one there is.
+    """
 
 def sigmoid(input: Tensor) -> Tensor:
     """`1/(1 + exp(-x))`, elementwise, without overflow."""
@@ -1706,10 +2113,11 @@ def log_sigmoid(input: Tensor) -> Tensor:
 def hardsigmoid(input: Tensor) -> Tensor:
     """`clamp(x/6 + 1/2, 0, 1)`, elementwise."""
 
-def gelu(input: Tensor) -> Tensor:
-    """`x·Φ(x)`, elementwise, where `Φ` is the distribution function of the standard normal distribution; 0 at minus
-    infinity.
-    """
+def relu6(input: Tensor) -> Tensor:
+    """`clamp(x, 0, 6)`, elementwise."""
+
+def gelu(input: Tensor, approximate: Literal['none', 'tanh'] = 'none') -> Tensor:
+    """`gelu`, exact or by the formula of `gelu_tanh`."""
 
 def gelu_tanh(input: Tensor) -> Tensor:
     """`x/2·(1 + tanh(sqrt(2/π)·(x + 0.044715·x³)))`, elementwise: the approximation of `gelu` that
@@ -1728,10 +2136,13 @@ def floor(input: Tensor) -> Tensor:
 def ceil(input: Tensor) -> Tensor:
     """The smallest whole number not below each element."""
 
-def round(input: Tensor) -> Tensor:
-    """The nearest whole number; halves go to the even neighbour."""
+def round(input: Tensor, decimals: SupportsIndex = 0) -> Tensor:
+    """The nearest number with so many decimals; halves go to the even neighbour. Negative `decimals` are places before the point."""
 
 def trunc(input: Tensor) -> Tensor:
+    """The whole part: each element without its fraction."""
+
+def fix(input: Tensor) -> Tensor:
     """The whole part: each element without its fraction."""
 
 def isnan(input: Tensor) -> Tensor:
@@ -1743,10 +2154,19 @@ def isinf(input: Tensor) -> Tensor:
 def isfinite(input: Tensor) -> Tensor:
     """True where an element is neither infinite nor NaN."""
 
+def frac(input: Tensor) -> Tensor:
+    """What `trunc` takes off: the part behind the point, with the sign of the element."""
+
 def neg(input: Tensor) -> Tensor:
     """The negative, elementwise."""
 
+def negative(input: Tensor) -> Tensor:
+    """The negative, elementwise."""
+
 def abs(input: Tensor) -> Tensor:
+    """The magnitude, elementwise."""
+
+def absolute(input: Tensor) -> Tensor:
     """The magnitude, elementwise."""
 
 def sign(input: Tensor) -> Tensor:
@@ -1757,6 +2177,12 @@ def square(input: Tensor) -> Tensor:
 
 def relu(input: Tensor) -> Tensor:
     """`x` where it is positive, else 0; NaN for NaN."""
+
+def logit(input: Tensor, eps: SupportsFloat | None = None) -> Tensor:
+    """The logarithm of the odds, see `logit`, of elements that are first clamped to `eps` and `1 - eps`."""
+
+def ndtr(input: Tensor) -> Tensor:
+    """The distribution function of the standard normal distribution, elementwise, exact also far below 0."""
 
 def lgamma(input: Tensor) -> Tensor:
     """The natural logarithm of the absolute value of the gamma function, elementwise; infinite at 0 and the negative
@@ -1798,10 +2224,19 @@ def tan(input: Tensor) -> Tensor:
 def asin(input: Tensor) -> Tensor:
     """The angle in radians, from `-π/2` to `π/2`, whose sine each element is; NaN outside `-1..=1`."""
 
+def arcsin(input: Tensor) -> Tensor:
+    """The angle in radians, from `-π/2` to `π/2`, whose sine each element is; NaN outside `-1..=1`."""
+
 def acos(input: Tensor) -> Tensor:
     """The angle in radians, from `0` to `π`, whose cosine each element is; NaN outside `-1..=1`."""
 
+def arccos(input: Tensor) -> Tensor:
+    """The angle in radians, from `0` to `π`, whose cosine each element is; NaN outside `-1..=1`."""
+
 def atan(input: Tensor) -> Tensor:
+    """The angle in radians, from `-π/2` to `π/2`, whose tangent each element is."""
+
+def arctan(input: Tensor) -> Tensor:
     """The angle in radians, from `-π/2` to `π/2`, whose tangent each element is."""
 
 def sinh(input: Tensor) -> Tensor:
@@ -1816,21 +2251,107 @@ def tanh(input: Tensor) -> Tensor:
 def asinh(input: Tensor) -> Tensor:
     """The number whose hyperbolic sine each element is."""
 
+def arcsinh(input: Tensor) -> Tensor:
+    """The number whose hyperbolic sine each element is."""
+
 def acosh(input: Tensor) -> Tensor:
+    """The number, not negative, whose hyperbolic cosine each element is; NaN below 1."""
+
+def arccosh(input: Tensor) -> Tensor:
     """The number, not negative, whose hyperbolic cosine each element is; NaN below 1."""
 
 def atanh(input: Tensor) -> Tensor:
     """The number whose hyperbolic tangent each element is; NaN outside `-1..=1`."""
 
+def arctanh(input: Tensor) -> Tensor:
+    """The number whose hyperbolic tangent each element is; NaN outside `-1..=1`."""
+
 def sinc(input: Tensor) -> Tensor:
     """`sin(πx)/(πx)`, elementwise, 1 at 0; exactly 0 at the other whole numbers and at infinity."""
 
-def unique(input: Tensor, dim: SupportsIndex | None = None) -> return_types.unique:
-    """The different elements in rising order, or the different slices along `dim` ordered by their first elements that
-    differ; then, for each element or slice of the tensor, which of these it is; and how often each occurs.
-    """
+def deg2rad(input: Tensor) -> Tensor:
+    """The angle in radians of an angle in degrees."""
 
-def unique_consecutive(input: Tensor, dim: SupportsIndex | None = None) -> return_types.unique_consecutive:
-    """The first of every run of equal elements, or of equal slices along `dim`; then, for each element or slice of the
-    tensor, in which run it is; and how long each run is.
-    """
+def rad2deg(input: Tensor) -> Tensor:
+    """The angle in degrees of an angle in radians."""
+
+@overload
+def unique(
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: Literal[False] = False,
+    return_counts: Literal[False] = False,
+    dim: SupportsIndex | None = None,
+) -> Tensor: ...
+@overload
+def unique(
+    input: Tensor,
+    return_inverse: Literal[True],
+    return_counts: Literal[False] = False,
+    sorted: bool = True,
+    dim: SupportsIndex | None = None,
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def unique(
+    input: Tensor,
+    return_counts: Literal[True],
+    return_inverse: Literal[False] = False,
+    sorted: bool = True,
+    dim: SupportsIndex | None = None,
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def unique(
+    input: Tensor,
+    return_inverse: Literal[True],
+    return_counts: Literal[True],
+    sorted: bool = True,
+    dim: SupportsIndex | None = None,
+) -> return_types.unique: ...
+
+@overload
+def unique_consecutive(
+    input: Tensor,
+    return_inverse: Literal[False] = False,
+    return_counts: Literal[False] = False,
+    dim: SupportsIndex | None = None,
+) -> Tensor: ...
+@overload
+def unique_consecutive(
+    input: Tensor,
+    return_inverse: Literal[True],
+    return_counts: Literal[False] = False,
+    dim: SupportsIndex | None = None,
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def unique_consecutive(
+    input: Tensor,
+    return_counts: Literal[True],
+    return_inverse: Literal[False] = False,
+    dim: SupportsIndex | None = None,
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def unique_consecutive(
+    input: Tensor,
+    return_inverse: Literal[True],
+    return_counts: Literal[True],
+    dim: SupportsIndex | None = None,
+) -> return_types.unique_consecutive: ...
+
+def hann_window(window_length: SupportsIndex, periodic: bool = True, dtype: _DTypeLike | None = 'float32') -> Tensor:
+    """The Hann window of `window_length` weights: `1/2 - cos(2πk/N)/2`."""
+
+def hamming_window(
+    window_length: SupportsIndex,
+    periodic: bool = True,
+    alpha: SupportsFloat = 0.54,
+    beta: SupportsFloat = 0.46,
+    dtype: _DTypeLike | None = 'float32',
+) -> Tensor:
+    """The Hamming window of `window_length` weights: `alpha - beta·cos(2πk/N)`."""
+
+def blackman_window(
+    window_length: SupportsIndex,
+    periodic: bool = True,
+    dtype: _DTypeLike | None = 'float32',
+) -> Tensor:
+    """The Blackman window of `window_length` weights: `0.42 - cos(2πk/N)/2 + 0.08·cos(4πk/N)`."""

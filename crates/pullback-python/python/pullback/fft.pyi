@@ -25,6 +25,8 @@ __all__ = [
     "irfftn",
     "fftshift",
     "ifftshift",
+    "fftfreq",
+    "rfftfreq",
 ]
 
 def fft(
@@ -146,3 +148,9 @@ def fftshift(input: Tensor, dim: SupportsIndex | Iterable[SupportsIndex] | None 
 
 def ifftshift(input: Tensor, dim: SupportsIndex | Iterable[SupportsIndex] | None = None) -> Tensor:
     """The inverse of `fft.fftshift`."""
+
+def fftfreq(n: SupportsIndex, d: SupportsFloat = 1.0, dtype: _DTypeLike | None = 'float32') -> Tensor:
+    """The frequencies of the values of `fft.fft` of `n` numbers, `d` apart: `0, 1, …, -2, -1`, divided by `n·d`."""
+
+def rfftfreq(n: SupportsIndex, d: SupportsFloat = 1.0, dtype: _DTypeLike | None = 'float32') -> Tensor:
+    """The frequencies of the values of `fft.rfft` of `n` numbers, `d` apart: `0, 1, …, n/2`, divided by `n·d`."""

@@ -17,6 +17,7 @@ __all__ = [
     "lu_solve",
     "solve",
     "inv",
+    "inverse",
     "det",
     "slogdet",
     "logdet",
@@ -36,8 +37,12 @@ __all__ = [
     "svd",
     "svdvals",
     "pinv",
+    "pinverse",
     "matrix_rank",
+    "matmul",
+    "vecdot",
     "vector_norm",
+    "norm",
 ]
 
 def cholesky(input: Tensor) -> Tensor:
@@ -64,6 +69,9 @@ def solve(input: Tensor, B: Tensor) -> Tensor:
     """The solutions `X` of `A X = B`, this tensor being the matrices `A`."""
 
 def inv(input: Tensor) -> Tensor:
+    """The inverses of matrices. To solve a system, `solve` is faster and more accurate."""
+
+def inverse(input: Tensor) -> Tensor:
     """The inverses of matrices. To solve a system, `solve` is faster and more accurate."""
 
 def det(input: Tensor) -> Tensor:
@@ -115,7 +123,7 @@ def cross(input: Tensor, other: Tensor, dim: SupportsIndex = -1) -> Tensor:
 def qr(input: Tensor, complete: bool = False) -> return_types.qr:
     """The factors of `A = Q R`: orthonormal columns and an upper triangle."""
 
-def lstsq(input: Tensor, B: Tensor) -> Tensor:
+def lstsq(input: Tensor, B: Tensor) -> return_types.lstsq:
     """The solutions `X` for which `A X` is nearest to `B`, this tensor being the matrices `A` of full rank; of many solutions the
     shortest.
     """
@@ -131,15 +139,34 @@ def svdvals(input: Tensor) -> Tensor:
 def pinv(input: Tensor, rtol: SupportsFloat | None = None) -> Tensor:
     """The pseudoinverses of matrices: what takes `b` to the shortest `x` for which `A x` is nearest to it."""
 
+def pinverse(input: Tensor, rtol: SupportsFloat | None = None) -> Tensor:
+    """The pseudoinverses of matrices: what takes `b` to the shortest `x` for which `A x` is nearest to it."""
+
 def matrix_rank(input: Tensor, rtol: SupportsFloat | None = None) -> Tensor:
     """The numbers of singular values above `rtol` times the largest, as `int64`. By default `rtol` is the larger size of the matrix
     times the distance from 1 to the next number.
     """
+
+def matmul(input: Tensor, other: Tensor) -> Tensor:
+    """The matrix product."""
+
+def vecdot(x: Tensor, y: Tensor, dim: SupportsIndex = -1) -> Tensor:
+    """The scalar products of the vectors along `dim`, the first of which is conjugated if it is complex."""
 
 def vector_norm(
     input: Tensor,
     ord: SupportsFloat = 2.0,
     dim: SupportsIndex | Iterable[SupportsIndex] | None = None,
     keepdim: bool = False,
+    dtype: _DTypeLike | None = None,
 ) -> Tensor:
     """The `ord`-norms of the vectors along `dim`, all dimensions if the list is empty; see `norm`."""
+
+def norm(
+    input: Tensor,
+    ord: SupportsFloat | Literal['fro', 'nuc'] | None = None,
+    dim: SupportsIndex | Iterable[SupportsIndex] | None = None,
+    keepdim: bool = False,
+    dtype: _DTypeLike | None = None,
+) -> Tensor:
+    """A norm of vectors or of matrices."""

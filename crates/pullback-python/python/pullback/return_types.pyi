@@ -101,6 +101,14 @@ class qr(structseq[Tensor], tuple[Tensor, Tensor]):
     def R(self) -> Tensor: ...
 
 @final
+class lstsq(structseq[Tensor], tuple[Tensor]):
+    """What `lstsq` returns: (solution)."""
+
+    __match_args__ = ('solution',)
+    @property
+    def solution(self) -> Tensor: ...
+
+@final
 class svd(structseq[Tensor], tuple[Tensor, Tensor, Tensor]):
     """What `svd` returns: (U, S, Vh)."""
 
@@ -207,6 +215,16 @@ class sort(structseq[Tensor], tuple[Tensor, Tensor]):
 @final
 class topk(structseq[Tensor], tuple[Tensor, Tensor]):
     """What `topk` returns: (values, indices)."""
+
+    __match_args__ = ('values', 'indices')
+    @property
+    def values(self) -> Tensor: ...
+    @property
+    def indices(self) -> Tensor: ...
+
+@final
+class kthvalue(structseq[Tensor], tuple[Tensor, Tensor]):
+    """What `kthvalue` returns: (values, indices)."""
 
     __match_args__ = ('values', 'indices')
     @property

@@ -10,12 +10,22 @@ from ._core import Tensor, _DTypeLike, _Number
 
 __all__ = [
     "xlogy",
+    "softmax",
+    "log_softmax",
     "logsumexp",
+    "expit",
     "erf",
     "erfc",
+    "exp2",
+    "expm1",
+    "log1p",
+    "ndtr",
     "lgamma",
+    "gammaln",
     "erfinv",
+    "logit",
     "digamma",
+    "psi",
     "polygamma",
     "i0",
     "i1",
@@ -24,11 +34,20 @@ __all__ = [
     "sinc",
 ]
 
-def xlogy(input: Tensor, other: Tensor | _Number) -> Tensor:
+def xlogy(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """`x·log(y)`, elementwise, and 0 where `x` is 0, unless `y` is NaN."""
+
+def softmax(input: Tensor, dim: SupportsIndex, dtype: _DTypeLike | None = None) -> Tensor:
+    """`exp(x) / Σ exp(x)` along `dim`: positive numbers that add up to 1."""
+
+def log_softmax(input: Tensor, dim: SupportsIndex, dtype: _DTypeLike | None = None) -> Tensor:
+    """`x - log(Σ exp(x))` along `dim`, the logarithm of `softmax` without its rounding."""
 
 def logsumexp(input: Tensor, dim: SupportsIndex | Iterable[SupportsIndex], keepdim: bool = False) -> Tensor:
     """`log(Σ exp(x))` over `dim`, all of them if the list is empty."""
+
+def expit(input: Tensor) -> Tensor:
+    """`1/(1 + exp(-x))`, elementwise, without overflow."""
 
 def erf(input: Tensor) -> Tensor:
     """The error function, elementwise: `2/sqrt(π)` times the integral of `exp(-t²)` from 0 to `x`."""
@@ -36,7 +55,24 @@ def erf(input: Tensor) -> Tensor:
 def erfc(input: Tensor) -> Tensor:
     """`1 - erf(x)`, elementwise, exact also where `erf` is close to 1."""
 
+def exp2(input: Tensor) -> Tensor:
+    """Two to the power of each element."""
+
+def expm1(input: Tensor) -> Tensor:
+    """`exp(x) - 1`, elementwise, exact also for small `x`."""
+
+def log1p(input: Tensor) -> Tensor:
+    """`log(1 + x)`, elementwise, exact also for small `x`."""
+
+def ndtr(input: Tensor) -> Tensor:
+    """The distribution function of the standard normal distribution, elementwise, exact also far below 0."""
+
 def lgamma(input: Tensor) -> Tensor:
+    """The natural logarithm of the absolute value of the gamma function, elementwise; infinite at 0 and the negative
+    whole numbers.
+    """
+
+def gammaln(input: Tensor) -> Tensor:
     """The natural logarithm of the absolute value of the gamma function, elementwise; infinite at 0 and the negative
     whole numbers.
     """
@@ -44,7 +80,13 @@ def lgamma(input: Tensor) -> Tensor:
 def erfinv(input: Tensor) -> Tensor:
     """The inverse of `erf`, elementwise; infinite at -1 and 1, NaN beyond."""
 
+def logit(input: Tensor, eps: SupportsFloat | None = None) -> Tensor:
+    """The logarithm of the odds, see `logit`, of elements that are first clamped to `eps` and `1 - eps`."""
+
 def digamma(input: Tensor) -> Tensor:
+    """The derivative of `lgamma`, elementwise: minus infinity at 0, NaN at the negative whole numbers."""
+
+def psi(input: Tensor) -> Tensor:
     """The derivative of `lgamma`, elementwise: minus infinity at 0, NaN at the negative whole numbers."""
 
 def polygamma(n: SupportsIndex, input: Tensor) -> Tensor:

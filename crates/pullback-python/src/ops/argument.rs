@@ -6,7 +6,7 @@ use pyo3::Borrowed;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
 use smallvec::SmallVec;
 
 use super::{Overload, signature};
@@ -26,7 +26,7 @@ pub enum Refused {
     /// A name that no parameter has.
     Unexpected(String),
     /// An object that the parameter does not take, of this type.
-    Type(usize, String),
+    Type(usize, Py<PyType>),
     /// A text that is none of the choices.
     Choice(usize, String),
     /// A text that UTF-8 cannot hold, as Python writes it.
@@ -36,6 +36,20 @@ pub enum Refused {
 }
 
 impl Refused {
+    /// Whether another overload has the same to say.
+    pub fn is_like(&self, own: &Overload, refused: &Refused, other: &Overload) -> bool {
+        let parameter = |overload: &Overload, k: usize| {
+            let p = overload.parameters[k].of;
+            (p.name, p.kind, p.or_none, p.is_variadic)
+        };
+        match (self, refused) {
+            (Refused::Missing(a), Refused::Missing(b)) | (Refused::Type(a, _), Refused::Type(b, _)) => {
+                a == b && parameter(own, *a) == parameter(other, *b)
+            }
+            _ => false,
+        }
+    }
+
     /// The exception.
     #[cold]
     pub fn raise(self, overload: &Overload, is_method: bool) -> PyErr {
@@ -65,6 +79,7 @@ impl Refused {
             )),
             Refused::Type(k, found) => {
                 let p = parameter(k);
+                let found = Python::attach(|py| name_of(found.bind(py)));
                 let help = match p.kind {
                     // The class of another library, such as PyTorch.
                     Kind::Tensor | Kind::Tensors | Kind::Operand if found.ends_with("Tensor") && found != "Tensor" => {
@@ -100,17 +115,19 @@ impl Refused {
 
 /// The name of an object's type; of one that is called as ours is, with its module.
 pub fn type_name(object: Borrowed<'_, '_, PyAny>) -> String {
-    let class = object.get_type();
+    name_of(&object.get_type())
+}
+
+fn name_of(class: &Bound<'_, PyType>) -> String {
     let name = class.name().map_or_else(|_| "object".to_owned(), |name| name.to_string());
-    if name == "Tensor" && !object.is_instance_of::<PyTensor>() {
+    if name == "Tensor" && !class.is(class.py().get_type::<PyTensor>()) {
         return class.fully_qualified_name().map_or(name, |name| name.to_string());
     }
     name
 }
 
-#[cold]
 fn wrong(object: Borrowed<'_, '_, PyAny>, k: usize) -> Refused {
-    Refused::Type(k, type_name(object))
+    Refused::Type(k, object.get_type().unbind())
 }
 
 /// Whether an object is an integer, of Python or NumPy.
@@ -202,7 +219,11 @@ fn float(object: Borrowed<'_, '_, PyAny>, k: usize) -> Result<f64, Refused> {
     }
     let is_number = object.is_instance_of::<PyInt>() && !object.is_instance_of::<PyBool>();
     if is_number || (!object.is_instance_of::<PyBool>() && is_scalar(object, "__float__")) {
-        return object.extract().map_err(Refused::Raised);
+        // A tensor of several elements is an argument of another type.
+        return match object.cast_exact::<PyTensor>() {
+            Ok(t) if t.get().get().numel() != 1 => Err(wrong(object, k)),
+            _ => object.extract().map_err(Refused::Raised),
+        };
     }
     Err(wrong(object, k))
 }
@@ -262,6 +283,19 @@ fn int_list(object: Borrowed<'_, '_, PyAny>, k: usize) -> Result<Value, Refused>
     Ok(Value::Ints(all))
 }
 
+/// Two lists of integers, which may be integers themselves.
+fn int_lists(object: Borrowed<'_, '_, PyAny>, k: usize) -> Result<Value, Refused> {
+    let list = |object: Borrowed<'_, '_, PyAny>| match int_list(object, k)? {
+        Value::Ints(list) => Ok(list),
+        _ => Err(wrong(object, k)),
+    };
+    let lists = elements(object, k, list)?;
+    if lists.len() != 2 {
+        return Err(wrong(object, k));
+    }
+    Ok(Value::IntLists(lists.into_iter().collect()))
+}
+
 fn choice(object: Borrowed<'_, '_, PyAny>, k: usize, names: &[&str]) -> Option<Result<Value, Refused>> {
     let text = object.cast::<PyString>().ok()?;
     let text = match text.to_cow() {
@@ -302,6 +336,12 @@ pub fn value(parameter: &Parameter, object: Borrowed<'_, '_, PyAny>, k: usize) -
             }
             Err(_) => Err(wrong(object, k)),
         },
+        Kind::Exactly(only) => match object.cast::<PyBool>() {
+            Ok(b) if b.is_true() == only => Ok(Value::Bool(only)),
+            _ => Err(wrong(object, k)),
+        },
+        Kind::IntOrPair if is_int(object) => int(object, k).map(Value::Int),
+        Kind::IntOrPair => int_lists(object, k),
         Kind::Text => match object.extract::<String>() {
             Ok(text) => Ok(Value::Text(text)),
             Err(_) if object.is_instance_of::<PyString>() => {

@@ -103,7 +103,7 @@ fn panicked(panic: &(dyn Any + Send)) -> PyErr {
 }
 
 fn call(operation: &Operation, given: &Given<'_, '_>) -> PyResult<Py<PyAny>> {
-    let mut first = None;
+    let mut refusals = SmallVec::<[Refused; 4]>::new();
     for overload in &operation.overloads {
         // They are large, so they are filled in where they stay.
         let mut arguments = Arguments::new(overload.name);
@@ -111,13 +111,21 @@ fn call(operation: &Operation, given: &Given<'_, '_>) -> PyResult<Py<PyAny>> {
             Ok(()) => return run(operation, overload, given, &mut arguments),
             // What the user's code raised is no reason to try another overload.
             Err(Refused::Raised(raised)) => return Err(raised),
-            Err(refused) => first = first.or(Some(refused)),
+            Err(refused) => refusals.push(refused),
         }
     }
-    match (&operation.overloads[..], first) {
-        ([only], Some(refused)) => Err(refused.raise(only, given.me.is_some())),
-        _ => Err(no_overload(operation, given)),
+    Err(refused_by_all(operation, given, refusals))
+}
+
+/// The error for arguments that no overload takes. If all say the same of them, so does it.
+#[cold]
+fn refused_by_all(operation: &Operation, given: &Given<'_, '_>, mut refusals: SmallVec<[Refused; 4]>) -> PyErr {
+    let (overloads, is_method) = (&operation.overloads, given.me.is_some());
+    let alike = |k: usize| refusals[0].is_like(&overloads[0], &refusals[k], &overloads[k]);
+    if (1..refusals.len()).all(alike) && !refusals.is_empty() {
+        return refusals.swap_remove(0).raise(&overloads[0], is_method);
     }
+    no_overload(operation, given)
 }
 
 #[inline]
@@ -231,7 +239,11 @@ fn no_overload(operation: &Operation, given: &Given<'_, '_>) -> PyErr {
             None => types.push(kind),
         }
     }
-    let forms: Vec<String> = operation.overloads.iter().map(|o| signature::of_overload(o, skipped)).collect();
+    let mut forms: Vec<String> = operation.overloads.iter().map(|o| signature::of_overload(o, skipped)).collect();
+    // Those that differ in what they take alone are told apart by that.
+    if (1..forms.len()).any(|k| forms[..k].contains(&forms[k])) {
+        forms = operation.overloads.iter().map(|o| signature::in_full(o, skipped)).collect();
+    }
     PyTypeError::new_err(format!(
         "{}(): expected arguments as in one of {}, got ({})",
         operation.name,

@@ -45,11 +45,17 @@ impl Docs {
             return self.of_row(overload.row, overload.form);
         }
         let skipped = usize::from(operation.is_method);
-        let one = |overload: &Overload| {
+        let head = |overload: &Overload| {
             let head = signature::of_overload(overload, skipped);
-            format!("{head} -> {}\n\n{}", signature::result(overload), self.of_row(overload.row, overload.form))
+            format!("{head} -> {}", signature::result(overload))
         };
-        operation.overloads.iter().map(one).collect::<Vec<_>>().join("\n\n")
+        // Forms of one row have one text.
+        let rows = operation.overloads.chunk_by(|a, b| a.row.name == b.row.name);
+        let one = |forms: &[Overload]| {
+            let heads: Vec<String> = forms.iter().map(head).collect();
+            format!("{}\n\n{}", heads.join("\n"), self.of_row(forms[0].row, forms[0].form))
+        };
+        rows.map(one).collect::<Vec<_>>().join("\n\n")
     }
 
     /// What is to say of a method in place besides what the other one says.

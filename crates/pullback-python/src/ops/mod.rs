@@ -132,6 +132,12 @@ fn collect(py: Python<'_>, own: &Bound<'_, PyAny>) -> PyResult<Vec<Operation>> {
             }
         }
     }
+    // What a namespace has by its own name is not hidden by what it shares with the top one.
+    let own: Vec<_> =
+        all.iter().filter(|o| !o.is_method && !o.namespaces[0].is_empty()).map(|o| (o.namespaces[0], o.name)).collect();
+    for operation in all.iter_mut().filter(|o| !o.is_method && o.namespaces[0].is_empty()) {
+        operation.namespaces.retain(|namespace| !own.contains(&(*namespace, operation.name)));
+    }
     for row in pullback::random::operations() {
         for form in row.forms {
             for is_method in [true, false] {

@@ -9,7 +9,7 @@ use pullback::dynamic::{Form, Outcome, Results, rebind};
 use pyo3::Borrowed;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyBool, PyTuple};
 
 use super::Overload;
 use crate::convert::wrap;
@@ -20,8 +20,10 @@ use crate::tensor::PyTensor;
 #[inline]
 pub fn to_python(py: Python<'_>, overload: &Overload, outcome: Outcome) -> PyResult<Py<PyAny>> {
     let all = match outcome {
-        Outcome::One(t) => return Ok(wrap(py, t)?.into_any().unbind()),
+        Outcome::One(t) if overload.named.is_none() => return Ok(wrap(py, t)?.into_any().unbind()),
+        Outcome::One(t) => [t].into_iter().collect(),
         Outcome::Several(all) => all,
+        Outcome::Bool(holds) => return Ok(PyBool::new(py, holds).to_owned().into_any().unbind()),
     };
     let all = all.into_iter().map(|t| wrap(py, t)).collect::<PyResult<Vec<_>>>()?;
     let Some(class) = &overload.named else { return Ok(PyTuple::new(py, all)?.into_any().unbind()) };

@@ -22,15 +22,17 @@ pub fn literal(value: &Literal) -> String {
     }
 }
 
-/// Whether the default, which is an empty list, is written `None`.
+/// Whether None stands for the default, which is an empty list and written so, or a dtype.
 pub fn none_is_default(p: &Parameter) -> bool {
-    matches!(p.default, Some(Literal::Ints([])))
+    matches!(p.default, Some(Literal::Ints([]) | Literal::DType(_)))
 }
 
 fn parameter(p: &Parameter) -> String {
     match p.default {
         _ if p.is_variadic => format!("*{}", p.name),
         Some(default) => format!("{}={}", p.name, literal(&default)),
+        // What it must be.
+        None if matches!(p.kind, Kind::Exactly(_)) => format!("{}: {}", p.name, in_words(p)),
         None => p.name.to_owned(),
     }
 }
@@ -39,6 +41,16 @@ fn parameter(p: &Parameter) -> String {
 pub fn of_overload(overload: &Overload, skipped: usize) -> String {
     let parameters: Vec<String> = overload.parameters[skipped..].iter().map(|p| parameter(&p.of)).collect();
     format!("{}({})", overload.name, parameters.join(", "))
+}
+
+/// [`of_overload`] with what each parameter takes.
+pub fn in_full(overload: &Overload, skipped: usize) -> String {
+    let one = |p: &Parameter| match p.default {
+        Some(default) => format!("{}: {} = {}", p.name, in_words(p), literal(&default)),
+        None => format!("{}: {}", p.name, in_words(p)),
+    };
+    let parameters: Vec<String> = overload.parameters[skipped..].iter().map(|p| one(&p.of)).collect();
+    format!("{}({})", overload.form.name, parameters.join(", "))
 }
 
 /// Whether a parameter of one kind takes all that one of the other kind does.
@@ -90,6 +102,8 @@ pub fn in_words(p: &Parameter) -> String {
         Kind::Choice(names) => format!("one of {}", choices(names)),
         Kind::IntsOr(names) => format!("int, a sequence of ints, or one of {}", choices(names)),
         Kind::FloatOr(names) => format!("float, or one of {}", choices(names)),
+        Kind::Exactly(only) => literal(&Literal::Bool(only)),
+        Kind::IntOrPair => "int or a pair of sequences of ints".to_owned(),
         _ => "something else".to_owned(),
     };
     if p.or_none || none_is_default(p) { format!("{words} or None") } else { words }
@@ -107,12 +121,13 @@ pub fn type_of(p: &Parameter) -> String {
         Kind::Floats => "SupportsFloat | Iterable[SupportsFloat]".to_owned(),
         Kind::Bool => "bool".to_owned(),
         Kind::Text => "str".to_owned(),
-        Kind::DType if p.default.is_some() => "_DTypeLike | None".to_owned(),
         Kind::DType => "_DTypeLike".to_owned(),
         Kind::Source => "Key | Generator".to_owned(),
         Kind::Choice(names) => format!("Literal[{}]", choices(names)),
         Kind::IntsOr(names) => format!("SupportsIndex | Iterable[SupportsIndex] | Literal[{}]", choices(names)),
         Kind::FloatOr(names) => format!("SupportsFloat | Literal[{}]", choices(names)),
+        Kind::Exactly(only) => format!("Literal[{}]", literal(&Literal::Bool(only))),
+        Kind::IntOrPair => "SupportsIndex | Sequence[SupportsIndex | Iterable[SupportsIndex]]".to_owned(),
         _ => "object".to_owned(),
     };
     if p.or_none || none_is_default(p) { format!("{ty} | None") } else { ty }
@@ -122,6 +137,7 @@ pub fn type_of(p: &Parameter) -> String {
 pub fn result(overload: &Overload) -> String {
     match overload.form.results {
         Results::One => "Tensor".to_owned(),
+        Results::Bool => "bool".to_owned(),
         Results::Several(_, [_, ..]) => format!("return_types.{}", overload.form.name),
         Results::Several(n, []) => format!("tuple[{}]", vec!["Tensor"; n].join(", ")),
         _ => "tuple[Tensor, ...]".to_owned(),

@@ -249,6 +249,30 @@ fn linspace(
     finish(create(py, "linspace", &[steps], make)?, requires_grad)
 }
 
+/// `base` to the power of evenly spaced numbers from `start` to `end`, both included.
+///
+/// >>> pullback.logspace(0, 2, 3)
+/// tensor([  1.,  10., 100.])
+#[pyfunction]
+#[pyo3(signature = (start, end, steps, base=10.0, *, dtype=None, device=None, requires_grad=false))]
+fn logspace(
+    start: &Bound<'_, PyAny>,
+    end: &Bound<'_, PyAny>,
+    steps: &Bound<'_, PyAny>,
+    base: f64,
+    dtype: Option<DTypeArg>,
+    device: Option<Device>,
+    requires_grad: bool,
+) -> PyResult<PyTensor> {
+    let _ = device;
+    let steps = count("logspace", "steps", 0, steps)?;
+    let (start, end) = (plain_number("logspace", "start", start)?, plain_number("logspace", "end", end)?);
+    check_memory("logspace", &[steps], DType::F64)?;
+    let exponents = Tensor::linspace(start, end, steps, DType::F64).or_raise()?;
+    let powers = Tensor::from(base).pow(&exponents).or_raise()?;
+    finish(powers.to_dtype(dtype_or(dtype, DType::F32)).or_raise()?, requires_grad)
+}
+
 /// The positions of the lower triangle of a `row × col` matrix, as rows and columns: `[2, count]`.
 ///
 /// offset: how far above the main diagonal the triangle ends.
@@ -443,6 +467,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(eye, module)?)?;
     module.add_function(wrap_pyfunction!(arange, module)?)?;
     module.add_function(wrap_pyfunction!(linspace, module)?)?;
+    module.add_function(wrap_pyfunction!(logspace, module)?)?;
     module.add_function(wrap_pyfunction!(tril_indices, module)?)?;
     module.add_function(wrap_pyfunction!(triu_indices, module)?)?;
     module.add_function(wrap_pyfunction!(zeros_like, module)?)?;

@@ -78,7 +78,7 @@ pub(crate) fn neg_owned(x: Tensor) -> Result<Tensor> {
 /// owned operands, and its row. The derivative is a `Binary` by hand.
 macro_rules! arithmetic {
     ($($(#[doc = $doc:literal])* $name:ident, $owned:ident = $op:ident, float: $float:literal, [$($dtypes:tt)*],
-        |$x:ident, $y:ident| $body:expr; samples $samples:path;)*) => {
+        |$x:ident, $y:ident| $body:expr; samples $samples:path $(, also $($alias:ident),+)?;)*) => {
         $(
             struct $op;
 
@@ -132,7 +132,7 @@ macro_rules! arithmetic {
             module: module_path!(),
             #[cfg(feature = "dynamic")]
             forms: ::pullback_macros::operation_forms! { method $name(rhs: impl $crate::Operand) -> $crate::Result<$crate::Tensor>
-                [] in_place true },
+                [$name(rhs) $($(, $alias(rhs))+)?] in_place true },
         }),*];
     };
 }
@@ -230,7 +230,7 @@ arithmetic! {
     /// assert_eq!(Tensor::from([3i32, 5]).sub(1)?.to_vec::<i32>()?, [2, 4]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    sub, sub_owned = Sub, float: false, [number], |x, y| Arithmetic::minus(x, y); samples sub_samples;
+    sub, sub_owned = Sub, float: false, [number], |x, y| Arithmetic::minus(x, y); samples sub_samples, also subtract;
 
     /// Multiplies by `rhs`, elementwise.
     ///
@@ -252,7 +252,7 @@ arithmetic! {
     /// assert_eq!(Tensor::from([3.0, 5.0]).mul(2)?.to_vec::<f64>()?, [6.0, 10.0]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    mul, mul_owned = Mul, float: false, [all], |x, y| Arithmetic::times(x, y); samples mul_samples;
+    mul, mul_owned = Mul, float: false, [all], |x, y| Arithmetic::times(x, y); samples mul_samples, also multiply;
 
     /// Divides by `rhs`, elementwise; integers are divided as floats.
     ///
@@ -274,7 +274,7 @@ arithmetic! {
     /// assert_eq!(Tensor::from([3i32, 5]).div(2)?.to_vec::<f32>()?, [1.5, 2.5]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    div, div_owned = Div, float: true, [float], |x, y| Division::over(x, y); samples div_samples;
+    div, div_owned = Div, float: true, [float], |x, y| Division::over(x, y); samples div_samples, also divide, true_divide;
 }
 
 impl Binary for Add {

@@ -139,7 +139,11 @@ ops! { OPS;
     /// The order of the bounds is PyTorch's. At the bounds, where this derivative is 1, that of PyTorch 2.15 is 0.
     /// PyTorch turns integers with a bound that is a float into floats; here they stay what they are.
     fn clamp(&self, min: Option<f64>, max: Option<f64>) -> Result<Tensor> = clamp
-        { in_place: true, samples: clamp_samples, errors: clamp_errors, kinks: clamp_kinks };
+        {
+            in_place: true, samples: clamp_samples, errors: clamp_errors, kinks: clamp_kinks,
+            python: clamp(min, max),
+            python: clip(min, max)
+        };
 }
 
 /// Inputs: the condition, and two tensors of one dtype.
@@ -320,7 +324,7 @@ struct Clamp {
     max: f64,
 }
 
-fn clamp(x: &Tensor, min: Option<f64>, max: Option<f64>) -> Result<Tensor> {
+pub(super) fn clamp(x: &Tensor, min: Option<f64>, max: Option<f64>) -> Result<Tensor> {
     let dtype = x.dtype();
     let (lowest, highest) = match dtype {
         DType::U8 => (f64::from(u8::MIN), f64::from(u8::MAX)),

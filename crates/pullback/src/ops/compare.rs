@@ -26,7 +26,7 @@ macro_rules! comparison_doc {
 /// Writes the struct, the method and the row of each comparison.
 macro_rules! comparisons {
     ($($(#[doc = $doc:literal])* $name:ident = $op:ident, |$a:ident, $b:ident, $shape:ident| $kernel:expr,
-        reference |$x:ident, $y:ident| $holds:expr, example $example:literal;)*) => {
+        reference |$x:ident, $y:ident| $holds:expr, example $example:literal $(, also $alias:ident)?;)*) => {
         $(
             struct $op;
 
@@ -57,7 +57,7 @@ macro_rules! comparisons {
             module: module_path!(),
             #[cfg(feature = "dynamic")]
             forms: ::pullback_macros::operation_forms! { method $name(rhs: impl $crate::Operand) -> $crate::Result<$crate::Tensor>
-                [] in_place true },
+                [$name(rhs) $(, $alias(rhs))?] in_place true },
         }),*];
     };
 }
@@ -73,23 +73,28 @@ comparisons! {
     ne = Ne, |a, b, shape| dispatch!(a.dtype(), "ne", [Bool, U8, I32, I64, F32, F64, C64, C128], T =>
         Ok(map::zip::<T, T, bool>(a, b, shape, #[inline(always)] |x, y| x != y))),
         reference |x, y| x != y,
-        example "assert_eq!(Tensor::from([1, 2, 3]).ne(2)?.to_vec::<bool>()?, [true, false, true]);";
+        example "assert_eq!(Tensor::from([1, 2, 3]).ne(2)?.to_vec::<bool>()?, [true, false, true]);",
+        also not_equal;
 
     /// True where the left element is smaller.
     lt = Lt, |a, b, shape| less(a, b, shape), reference |x, y| x < y,
-        example "assert_eq!(Tensor::from([1, 2, 3]).lt(2)?.to_vec::<bool>()?, [true, false, false]);";
+        example "assert_eq!(Tensor::from([1, 2, 3]).lt(2)?.to_vec::<bool>()?, [true, false, false]);",
+        also less;
 
     /// True where the left element is smaller or equal.
     le = Le, |a, b, shape| less_or_equal(a, b, shape), reference |x, y| x <= y,
-        example "assert_eq!(Tensor::from([1, 2, 3]).le(2)?.to_vec::<bool>()?, [true, true, false]);";
+        example "assert_eq!(Tensor::from([1, 2, 3]).le(2)?.to_vec::<bool>()?, [true, true, false]);",
+        also less_equal;
 
     /// True where the left element is larger.
     gt = Gt, |a, b, shape| less(b, a, shape), reference |x, y| x > y,
-        example "assert_eq!(Tensor::from([1, 2, 3]).gt(2)?.to_vec::<bool>()?, [false, false, true]);";
+        example "assert_eq!(Tensor::from([1, 2, 3]).gt(2)?.to_vec::<bool>()?, [false, false, true]);",
+        also greater;
 
     /// True where the left element is larger or equal.
     ge = Ge, |a, b, shape| less_or_equal(b, a, shape), reference |x, y| x >= y,
-        example "assert_eq!(Tensor::from([1, 2, 3]).ge(2)?.to_vec::<bool>()?, [false, true, true]);";
+        example "assert_eq!(Tensor::from([1, 2, 3]).ge(2)?.to_vec::<bool>()?, [false, true, true]);",
+        also greater_equal;
 }
 
 // A path instead of a closure would not be inlined into the loop.

@@ -18,6 +18,32 @@ pub enum GridOrder {
 }
 
 ops! { OPS;
+    /// The powers of the elements of a vector, one after the other as columns: those of `n - 1` down to 0, or up if `increasing`.
+    ///
+    /// # Shapes
+    /// `[m]` gives `[m, n]`, where `n` is `m` if it is not given.
+    ///
+    /// # Dtypes
+    /// Numbers, which stay what they are; bools become `i64`.
+    ///
+    /// # Derivative
+    /// That of the powers, exact at 0.
+    ///
+    /// # Errors
+    /// `Shape` unless the tensor is a vector.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::Tensor;
+    /// let x = Tensor::from([2, 3]).vander(Some(3), false)?;
+    /// assert_eq!(x.to_vec::<i32>()?, [4, 2, 1, 9, 3, 1]);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    fn vander(&self, n: Option<usize>, increasing: bool) -> Result<Tensor> = vander {
+        samples: vander_samples, errors: vander_errors,
+        python: function::vander(self as x, n as N, increasing = false)
+    };
+
     /// The coordinates of all points of a grid: result `k` has the elements of vector `k`, repeated along the dimensions
     /// of the others, as views.
     ///
@@ -152,6 +178,47 @@ ops! { OPS;
         samples: combinations_samples, errors: combinations_errors,
         python: combinations(r = 2, with_replacement = false)
     };
+}
+
+fn vander(x: &Tensor, n: Option<usize>, increasing: bool) -> Result<Tensor> {
+    let &[m] = x.shape() else { bail!(Shape, "vander: expected a vector, got {}", x.ty()) };
+    let n = n.unwrap_or(m);
+    if n == 0 {
+        return Tensor::zeros(&[m, 0], x.powi(1)?.dtype());
+    }
+    let power = |k: usize| match i32::try_from(if increasing { k } else { n - 1 - k }) {
+        Ok(k) => x.powi(k),
+        Err(_) => bail!(Shape, "vander: {n} columns are too many"),
+    };
+    let columns = (0..n).map(power).collect::<Result<Vec<_>>>()?;
+    super::join::stack(&columns.iter().collect::<Vec<_>>(), 1)
+}
+
+fn vander_samples() -> Vec<Sample> {
+    let case = |m: usize, n: Option<usize>, increasing: bool| {
+        let label = format!("{m} by {n:?}, increasing {increasing}");
+        Sample::one(label, [sample_tensor(&[m], -1.5, 1.5, 1)], move |x| x[0].vander(n, increasing)).reference(
+            move |x| {
+                let n = n.unwrap_or(m);
+                let power = |k: usize| (if increasing { k } else { n - 1 - k }) as i32;
+                vec![Naive::from_fn(&[m, n], |i| x[0].data[i[0]].powi(power(i[1])))]
+            },
+        )
+    };
+    vec![
+        case(3, None, false),
+        case(2, Some(4), true),
+        case(3, Some(1), false),
+        case(0, Some(2), true),
+        case(2, Some(0), false),
+    ]
+}
+
+fn vander_errors() -> Vec<ErrorSample> {
+    let x = sample_tensor(&[2, 2], 0.0, 1.0, 1);
+    vec![ErrorSample::new("matrix", ErrorKind::Shape, "vander: expected a vector, got f64[2,2]", move || {
+        x.vander(None, false)
+    })]
 }
 
 /// An error unless `x` has at most `most` dims.

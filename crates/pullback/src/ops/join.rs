@@ -39,7 +39,9 @@ ops! { OPS;
     /// ```
     free fn cat(tensors: &[&Tensor], dim: isize) -> Result<Tensor> = concatenate {
         samples: cat_samples, errors: cat_errors,
-        python: cat(tensors, dim = 0)
+        python: cat(tensors, dim = 0),
+        python: concat(tensors, dim = 0),
+        python: concatenate(tensors, dim = 0)
     };
 
     /// The tensors along a new dimension `dim`.

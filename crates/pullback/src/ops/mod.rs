@@ -4,10 +4,14 @@
 pub(crate) mod arith;
 mod bins;
 mod bitwise;
+mod bounds;
 mod cast;
 mod choose;
+mod close;
+mod combine;
 mod compare;
 mod complex;
+mod counted;
 mod diag;
 mod discrete;
 #[cfg(feature = "dynamic")]
@@ -41,34 +45,45 @@ pub(crate) mod region;
 mod regression;
 mod running;
 mod scan;
+mod selection;
 pub(crate) mod shape;
 mod softmax;
 mod sort;
+mod stacks;
+mod statistics;
 pub(crate) mod structural;
 pub mod table;
 mod unary;
 mod unique;
+mod window;
 
 pub use complex::{complex, polar};
 pub use grid::{GridOrder, block_diag, broadcast_tensors, cartesian_prod, meshgrid};
 pub use index::reduce::Reduce;
 pub use join::{cat, stack};
+pub use linalg::either::NormOrder;
 pub use linalg::norms::MatrixNorm;
 pub use linalg::power::multi_dot;
 pub use loss::Reduction;
 pub use matmul::einsum;
+pub use matmul::tensordot::Contracted;
 pub use quantile::Interpolation;
 pub use shape::pad::PadMode;
+pub use stacks::{column_stack, dstack, hstack, vstack};
+pub use window::{blackman_window, hamming_window, hann_window};
 
-/// The tables of the families.
+/// The tables of the families. Of forms of one name, those that are called most come first.
 static FAMILIES: &[&[table::OpInfo]] = &[
     arith::OPS,
     bins::OPS,
     bitwise::OPS,
     cast::OPS,
+    bounds::OPS,
     choose::OPS,
+    close::OPS,
     compare::LOGIC,
     compare::OPS,
+    combine::OPS,
     complex::OPS,
     diag::OPS,
     extreme_dim::OPS,
@@ -98,6 +113,7 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     linalg::svd::OPS,
     loss::OPS,
     matmul::OPS,
+    matmul::ranked::OPS,
     matmul::tensordot::OPS,
     median::OPS,
     modulo::OPS,
@@ -117,6 +133,7 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     nn::pool::OPS,
     nn::shuffle::OPS,
     norm::OPS,
+    linalg::either::OPS,
     pairwise::OPS,
     part_scatter::OPS,
     power::OPS,
@@ -127,6 +144,7 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     regression::OPS,
     running::OPS,
     scan::OPS,
+    shape::like::OPS,
     shape::pad::OPS,
     shape::reorder::OPS,
     shape::repeat::OPS,
@@ -134,19 +152,26 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     shape::slice::OPS,
     shape::split::OPS,
     shape::unfold::OPS,
+    selection::OPS,
     softmax::OPS,
     sort::OPS,
+    stacks::OPS,
+    statistics::OPS,
     unary::activation::OPS,
     unary::activation::WITH_PARAMETERS,
     unary::exponential::OPS,
     unary::gated::CLAMPED,
     unary::gated::OPS,
     unary::rounding::OPS,
+    unary::rounding::WITH_PARAMETERS,
     unary::sign::OPS,
+    unary::special::NORMAL,
     unary::special::OPS,
     unary::special::WITH_PARAMETERS,
     unary::trigonometric::OPS,
     unique::OPS,
+    counted::OPS,
+    window::OPS,
 ];
 
 /// Every operation.

@@ -88,7 +88,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn floor_divide(&self, divisor: impl Operand) -> Result<Tensor> = floor_divide {
-        in_place: true, samples: floor_divide_samples, errors: floor_divide_errors
+        in_place: true, samples: floor_divide_samples, errors: floor_divide_errors,
+        python: floor_divide(divisor as other)
     };
 }
 

@@ -61,7 +61,9 @@ ops! { OPS;
     /// of a population.
     fn var_dims(&self, dims: &[isize], correction: usize, keepdim: bool) -> Result<Tensor> = var_dims {
         samples: var_dims_samples, errors: var_dims_errors,
-        python: var(dims = [], correction = 1, keepdim)
+        python: var(dims = [], correction = 1, keepdim),
+        python: var(dims, correction as unbiased: Unbiased, keepdim),
+        python: var(correction as unbiased: Unbiased, dims = [], keepdim)
     };
 
     /// The square root of the unbiased variance of all elements, as a 0-d tensor.
@@ -109,8 +111,117 @@ ops! { OPS;
     /// ```
     fn std_dims(&self, dims: &[isize], correction: usize, keepdim: bool) -> Result<Tensor> = std_dims {
         samples: std_dims_samples, errors: std_dims_errors, kinks: std_dims_kinks,
-        python: std(dims = [], correction = 1, keepdim)
+        python: std(dims = [], correction = 1, keepdim),
+        python: std(dims, correction as unbiased: Unbiased, keepdim),
+        python: std(correction as unbiased: Unbiased, dims = [], keepdim)
     };
+
+    /// The variance over `dims`, all of them if the list is empty, and the mean; see [`var_dims`](Tensor::var_dims).
+    ///
+    /// # Shapes
+    /// The dimensions are removed, or kept with size 1 if `keepdim`.
+    ///
+    /// # Dtypes
+    /// Floats; integers and bools become `f32`.
+    ///
+    /// # Derivative
+    /// As those of [`var_dims`](Tensor::var_dims) and [`mean_dims`](Tensor::mean_dims).
+    ///
+    /// # Errors
+    /// `Dim` if a dimension is out of range or given twice.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::Tensor;
+    /// let (var, mean) = Tensor::from([1.0, 2.0, 3.0]).var_mean(&[], 1, false)?;
+    /// assert_eq!((var.item::<f64>()?, mean.item::<f64>()?), (1.0, 2.0));
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    fn var_mean(&self, dims: &[isize], correction: usize, keepdim: bool) -> Result<(Tensor, Tensor)> = var_mean {
+        samples: var_mean_samples, errors: var_mean_errors,
+        python: function::var_mean(self as input, dims = [], correction = 1, keepdim),
+        python: function::var_mean(self as input, dims, correction as unbiased: Unbiased, keepdim),
+        python: function::var_mean(self as input, correction as unbiased: Unbiased, dims = [], keepdim)
+    };
+
+    /// The standard deviation over `dims`, all of them if the list is empty, and the mean; see [`std_dims`](Tensor::std_dims).
+    ///
+    /// # Shapes
+    /// The dimensions are removed, or kept with size 1 if `keepdim`.
+    ///
+    /// # Dtypes
+    /// Floats; integers and bools become `f32`.
+    ///
+    /// # Derivative
+    /// As those of [`std_dims`](Tensor::std_dims) and [`mean_dims`](Tensor::mean_dims).
+    ///
+    /// # Errors
+    /// `Dim` if a dimension is out of range or given twice.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::Tensor;
+    /// let (std, mean) = Tensor::from([1.0, 3.0, 5.0]).std_mean(&[], 1, false)?;
+    /// assert_eq!((std.item::<f64>()?, mean.item::<f64>()?), (2.0, 3.0));
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    fn std_mean(&self, dims: &[isize], correction: usize, keepdim: bool) -> Result<(Tensor, Tensor)> = std_mean {
+        samples: std_mean_samples, errors: std_mean_errors,
+        python: function::std_mean(self as input, dims = [], correction = 1, keepdim),
+        python: function::std_mean(self as input, dims, correction as unbiased: Unbiased, keepdim),
+        python: function::std_mean(self as input, correction as unbiased: Unbiased, dims = [], keepdim)
+    };
+}
+
+fn var_mean(x: &Tensor, dims: &[isize], correction: usize, keepdim: bool) -> Result<(Tensor, Tensor)> {
+    let over = Over::new("var_mean", x, dims, keepdim)?;
+    let x = to_float(x)?;
+    Ok((reduction(Var::<false> { correction }, over.clone(), &x)?, linear(Sum::<true>(over), &x)?))
+}
+
+fn std_mean(x: &Tensor, dims: &[isize], correction: usize, keepdim: bool) -> Result<(Tensor, Tensor)> {
+    let over = Over::new("std_mean", x, dims, keepdim)?;
+    let x = to_float(x)?;
+    Ok((reduction(Var::<true> { correction }, over.clone(), &x)?, linear(Sum::<true>(over), &x)?))
+}
+
+type CallWithMean = fn(&Tensor, &[isize], usize, bool) -> Result<(Tensor, Tensor)>;
+
+fn with_mean_samples(call: CallWithMean, of_variance: fn(f64) -> f64) -> Vec<Sample> {
+    let case = |shape: &[usize], dims: &'static [isize], over: &'static [usize], correction: usize, keepdim: bool| {
+        let label = format!("{dims:?} of {shape:?} correction {correction}, keepdim {keepdim}");
+        Sample::new(label, [sample_tensor(shape, -1.0, 1.0, 1)], move |x| {
+            let (spread, mean) = call(&x[0], dims, correction, keepdim)?;
+            Ok(vec![spread, mean])
+        })
+        .reference(move |x| {
+            vec![
+                naive_reduce(&x[0], over, keepdim, |x| of_variance(naive_variance(x, correction))),
+                naive_reduce(&x[0], over, keepdim, |x| x.iter().sum::<f64>() / x.len() as f64),
+            ]
+        })
+    };
+    vec![
+        case(&[2, 3, 2], &[1], &[1], 1, false),
+        case(&[2, 3], &[], &[0, 1], 0, true),
+        case(&[0, 2], &[1], &[1], 1, false),
+    ]
+}
+
+fn var_mean_samples() -> Vec<Sample> {
+    with_mean_samples(Tensor::var_mean, |v| v)
+}
+
+fn std_mean_samples() -> Vec<Sample> {
+    with_mean_samples(Tensor::std_mean, f64::sqrt)
+}
+
+fn var_mean_errors() -> Vec<ErrorSample> {
+    dims_errors(|x, dims, keepdim| Ok(x.var_mean(dims, 1, keepdim)?.0))
+}
+
+fn std_mean_errors() -> Vec<ErrorSample> {
+    dims_errors(|x, dims, keepdim| Ok(x.std_mean(dims, 1, keepdim)?.0))
 }
 
 /// The variance, or its square root.

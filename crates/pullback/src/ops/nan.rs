@@ -54,7 +54,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn nansum_dims(&self, dims: &[isize], keepdim: bool) -> Result<Tensor> = nansum_dims {
-        samples: nansum_dims_samples, errors: nansum_dims_errors, kinks: nansum_dims_kinks
+        samples: nansum_dims_samples, errors: nansum_dims_errors, kinks: nansum_dims_kinks,
+        python: nansum(dims = [], keepdim, dtype)
     };
 
     /// The mean of all elements that are not NaN, as a 0-d tensor.
@@ -101,7 +102,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn nanmean_dims(&self, dims: &[isize], keepdim: bool) -> Result<Tensor> = nanmean_dims {
-        samples: nanmean_dims_samples, errors: nanmean_dims_errors, kinks: nanmean_dims_kinks
+        samples: nanmean_dims_samples, errors: nanmean_dims_errors, kinks: nanmean_dims_kinks,
+        python: nanmean(dims = [], keepdim, dtype)
     };
 
     /// How many elements are not zero, as a 0-d tensor of dtype `i64`.

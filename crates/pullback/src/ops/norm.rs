@@ -81,8 +81,8 @@ ops! { OPS;
     /// ```
     fn norm_dims(&self, p: f64, dims: &[isize], keepdim: bool) -> Result<Tensor> = norm_dims {
         samples: norm_dims_samples, errors: norm_dims_errors, kinks: norm_dims_kinks,
-        python: norm(p = 2.0, dims = [], keepdim),
-        python: linalg::vector_norm(p as ord = 2.0, dims = [], keepdim)
+        python: norm(p = 2.0, dims = [], keepdim, dtype),
+        python: linalg::vector_norm(p as ord = 2.0, dims = [], keepdim, dtype)
     };
 }
 

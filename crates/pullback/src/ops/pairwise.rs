@@ -58,7 +58,8 @@ ops! { OPS;
     /// ```
     fn atan2(&self, x: impl Operand) -> Result<Tensor> = atan2 {
         in_place: true, samples: atan2_samples, errors: pair_errors, kinks: atan2_kinks,
-        python: atan2(x as other)
+        python: atan2(x as other),
+        python: arctan2(x as other)
     };
 
     /// `log(exp(x) + exp(y))`, elementwise, without overflow: the sum of two numbers given by their logarithms.

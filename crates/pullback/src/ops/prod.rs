@@ -63,7 +63,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn prod_dims(&self, dims: &[isize], keepdim: bool) -> Result<Tensor> = prod_dims {
-        samples: prod_dims_samples, errors: prod_dims_errors
+        samples: prod_dims_samples, errors: prod_dims_errors,
+        python: prod(dims = [], keepdim, dtype)
     };
 }
 

@@ -53,7 +53,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn sum_dims(&self, dims: &[isize], keepdim: bool) -> Result<Tensor> = sum_dims {
-        samples: sum_dims_samples, errors: sum_dims_errors
+        samples: sum_dims_samples, errors: sum_dims_errors,
+        python: sum(dims = [], keepdim, dtype)
     };
 
     /// The sum over everything that broadcasting repeated: the inverse of [`expand`](Tensor::expand) for cotangents.
@@ -123,7 +124,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn mean_dims(&self, dims: &[isize], keepdim: bool) -> Result<Tensor> = mean_dims {
-        samples: mean_dims_samples, errors: mean_dims_errors
+        samples: mean_dims_samples, errors: mean_dims_errors,
+        python: mean(dims = [], keepdim, dtype)
     };
 
     /// Whether any element is non-zero, as a 0-d tensor of dtype bool.

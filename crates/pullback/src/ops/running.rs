@@ -46,7 +46,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn cumprod(&self, dim: isize) -> Result<Tensor> = cumprod {
-        in_place: true, samples: cumprod_samples, errors: cumprod_errors, kinks: cumprod_kinks
+        in_place: true, samples: cumprod_samples, errors: cumprod_errors, kinks: cumprod_kinks,
+        python: cumprod(dim, dtype)
     };
 
     /// The logarithm of the running sum of exponentials along `dim`: element `k` is `log(exp(x[0]) + … + exp(x[k]))`.

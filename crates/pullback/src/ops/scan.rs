@@ -34,7 +34,10 @@ ops! { OPS;
     /// assert_eq!(Tensor::from([1.0, 2.0, 3.0]).cumsum(0)?.to_vec::<f64>()?, [1.0, 3.0, 6.0]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn cumsum(&self, dim: isize) -> Result<Tensor> = cumsum { in_place: true, samples: cumsum_samples, errors: cumsum_errors };
+    fn cumsum(&self, dim: isize) -> Result<Tensor> = cumsum {
+        in_place: true, samples: cumsum_samples, errors: cumsum_errors,
+        python: cumsum(dim, dtype)
+    };
 
     /// The differences of neighbours along `dim`, taken `n` times: element `k` of the first is `x[k + 1] - x[k]`.
     ///

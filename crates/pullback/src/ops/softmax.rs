@@ -39,7 +39,10 @@ ops! { OPS;
     /// assert_eq!(x.softmax(-1)?.to_vec::<f64>()?, [0.5, 0.5, 1.0, 0.0]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn softmax(&self, dim: isize) -> Result<Tensor> = softmax { samples: softmax_samples, errors: softmax_errors };
+    fn softmax(&self, dim: isize) -> Result<Tensor> = softmax {
+        samples: softmax_samples, errors: softmax_errors,
+        python: softmax(dim, dtype), python: special::softmax(dim, dtype)
+    };
 
     /// `x - log(Σ exp(x))` along `dim`, the logarithm of [`softmax`](Tensor::softmax) without its rounding.
     ///
@@ -60,7 +63,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn log_softmax(&self, dim: isize) -> Result<Tensor> = log_softmax {
-        samples: log_softmax_samples, errors: log_softmax_errors
+        samples: log_softmax_samples, errors: log_softmax_errors,
+        python: log_softmax(dim, dtype), python: special::log_softmax(dim, dtype)
     };
 
     /// `log(Σ exp(x))` over `dims`, all of them if the list is empty.

@@ -45,7 +45,7 @@ ops! { OPS;
     /// ```
     fn sort(&self, dim: isize, descending: bool) -> Result<(Tensor, Tensor)> = sort {
         samples: sort_samples, errors: sort_errors,
-        python: sort(dim = -1, descending = false) -> (values, indices)
+        python: sort(dim = -1, descending = false, +stable: bool = false) -> (values, indices)
     };
 
     /// The positions of the elements in order along `dim`, as `i64`: the second result of [`sort`](Tensor::sort).
@@ -70,7 +70,7 @@ ops! { OPS;
     /// ```
     fn argsort(&self, dim: isize, descending: bool) -> Result<Tensor> = argsort {
         samples: argsort_samples, errors: argsort_errors,
-        python: argsort(dim = -1, descending = false)
+        python: argsort(dim = -1, descending = false, +stable: bool = false)
     };
 
     /// The `k` largest (or smallest) elements along `dim`, and the positions where they were, as `i64`.
@@ -102,6 +102,78 @@ ops! { OPS;
         samples: topk_samples, errors: topk_errors,
         python: topk(k, dim = -1, largest = true, sorted = true) -> (values, indices)
     };
+
+    /// The element that comes at place `k`, counted from 1, if those along `dim` are put in rising order, and the position where it
+    /// was, as `i64`.
+    ///
+    /// # Shapes
+    /// `dim` vanishes, or stays with size 1 if `keepdim`.
+    ///
+    /// # Dtypes
+    /// All. NaN is the largest.
+    ///
+    /// # Derivative
+    /// Tangents and cotangents move with the element.
+    ///
+    /// # Errors
+    /// `Dim` if `dim` is out of range; `Value` unless `k` is a place in the dimension.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::Tensor;
+    /// let (value, index) = Tensor::from([3.0, 1.0, 2.0]).kthvalue(2, 0, false)?;
+    /// assert_eq!((value.item::<f64>()?, index.item::<i64>()?), (2.0, 2));
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    fn kthvalue(&self, k: usize, dim: isize, keepdim: bool) -> Result<(Tensor, Tensor)> = kthvalue {
+        samples: kthvalue_samples, errors: kthvalue_errors,
+        python: kthvalue(k, dim = -1, keepdim) -> (values, indices)
+    };
+}
+
+fn kthvalue(x: &Tensor, k: usize, dim: isize, keepdim: bool) -> Result<(Tensor, Tensor)> {
+    let op = "kthvalue";
+    let place = resolve_dim(op, dim, x.rank(), x.ty())?;
+    let n = x.shape()[place];
+    if k == 0 || k > n {
+        bail!(Value, "{op}: expected `k` from 1 to {n} for dim {dim} of {}, got {k}", x.ty());
+    }
+    let (values, indices) = x.sort(dim, false).map_err(|e| e.renamed("sort", op))?;
+    let at = |t: Tensor| match keepdim {
+        true => t.narrow(place as isize, k as isize - 1, 1),
+        false => t.select(place as isize, k as isize - 1),
+    };
+    Ok((at(values)?, at(indices)?))
+}
+
+fn kthvalue_samples() -> Vec<Sample> {
+    let case = |shape: &[usize], k: usize, dim: isize, keepdim: bool| {
+        let label = format!("{k} of {shape:?} along {dim}, keepdim {keepdim}");
+        Sample::new(label, [sample_tensor(shape, -1.0, 1.0, 1)], move |x| {
+            let (value, index) = x[0].kthvalue(k, dim, keepdim)?;
+            Ok(vec![value, index])
+        })
+        .reference(move |x| {
+            let dim = dim.rem_euclid(x[0].shape.len() as isize) as usize;
+            let at = |x: &[f64]| {
+                let mut order: Vec<usize> = (0..x.len()).collect();
+                order.sort_by(|&a, &b| x[a].total_cmp(&x[b]));
+                order[k - 1]
+            };
+            vec![
+                super::reduction::naive_reduce(&x[0], &[dim], keepdim, |x| x[at(x)]),
+                super::reduction::naive_reduce(&x[0], &[dim], keepdim, |x| at(x) as f64),
+            ]
+        })
+    };
+    vec![case(&[5], 2, 0, false), case(&[2, 4], 4, -1, true), case(&[3, 2], 1, 0, false), case(&[0, 2], 1, 1, false)]
+}
+
+fn kthvalue_errors() -> Vec<ErrorSample> {
+    let x = sample_tensor(&[2, 3], 0.0, 1.0, 1);
+    vec![ErrorSample::new("place", ErrorKind::Value, "kthvalue: expected `k` from 1 to 3 for dim -1", move || {
+        Ok(x.kthvalue(4, -1, false)?.0)
+    })]
 }
 
 /// Sorting, or taking the first elements of the sorted ones.

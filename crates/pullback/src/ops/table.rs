@@ -316,7 +316,8 @@ pub fn sample_tensor(shape: &[usize], lo: f64, hi: f64, seed: u64) -> Tensor {
 /// ```
 /// `x as name` renames a parameter, `= literal` gives it a default, and `*x` takes integers one by one. The tensor itself comes first and
 /// need not be named. With `self`, or `x as self`, in the first place it is a method only, with `self as name` there a function
-/// only.
+/// only. `x as name: T` takes it as another type, which `x` is made of. `+name: T` is no parameter of the row: it tells forms of one
+/// name apart. So is `dtype`, unless the row has one: the tensor is converted to it first. `-> (0, 2)` returns those results alone.
 ///
 /// `in_place: true` before the samples says that the result can have the type of the tensor: Python then has a method of the name with
 /// `_` behind it, too, which gives the object the result.
@@ -351,7 +352,7 @@ macro_rules! ops {
     };
     (@info $form:ident $name:ident [$($doc:literal)*] [$($arg:ident: $ty:ty),*] $ret:ty;
         $(in_place: $in_place:literal,)? samples: $samples:path $(, errors: $errors:path)? $(, kinks: $kinks:path)?
-        $(, python: $($path:ident)::+ ($($given:tt)*) $(-> ($($result:ident),*))?)* $(,)?) => {
+        $(, python: $($path:ident)::+ ($($given:tt)*) $(-> ($($result:tt),*))?)* $(,)?) => {
         $crate::ops::table::OpInfo {
             name: stringify!($name),
             doc: concat!($($doc, "\n"),*),

@@ -42,7 +42,10 @@ ops! { OPS;
     /// ```
     fn unique(&self, dim: impl Into<Option<isize>>) -> Result<(Tensor, Tensor, Tensor)> = unique {
         samples: unique_samples, errors: unique_errors,
-        python: unique(dim) -> (values, inverse, counts)
+        python: unique(+sorted: bool = true, +return_inverse: Exactly<false> = false, +return_counts: Exactly<false> = false, dim) -> (0),
+        python: unique(+return_inverse: Exactly<true>, +return_counts: Exactly<false> = false, +sorted: bool = true, dim) -> (0, 1),
+        python: unique(+return_counts: Exactly<true>, +return_inverse: Exactly<false> = false, +sorted: bool = true, dim) -> (0, 2),
+        python: unique(+return_inverse: Exactly<true>, +return_counts: Exactly<true>, +sorted: bool = true, dim) -> (values, inverse, counts)
     };
 
     /// The first of every run of equal elements, or of equal slices along `dim`; then, for each element or slice of the
@@ -71,7 +74,10 @@ ops! { OPS;
     /// ```
     fn unique_consecutive(&self, dim: impl Into<Option<isize>>) -> Result<(Tensor, Tensor, Tensor)> = unique_consecutive {
         samples: unique_consecutive_samples, errors: unique_consecutive_errors,
-        python: unique_consecutive(dim) -> (values, inverse, counts)
+        python: unique_consecutive(+return_inverse: Exactly<false> = false, +return_counts: Exactly<false> = false, dim) -> (0),
+        python: unique_consecutive(+return_inverse: Exactly<true>, +return_counts: Exactly<false> = false, dim) -> (0, 1),
+        python: unique_consecutive(+return_counts: Exactly<true>, +return_inverse: Exactly<false> = false, dim) -> (0, 2),
+        python: unique_consecutive(+return_inverse: Exactly<true>, +return_counts: Exactly<true>, dim) -> (values, inverse, counts)
     };
 }
 

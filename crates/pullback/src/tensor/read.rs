@@ -2,7 +2,7 @@
 
 use super::{Repr, Tensor};
 use crate::array::Array;
-use crate::dtype::{Element, any_dtype};
+use crate::dtype::Element;
 use crate::interp::check_data_access;
 use crate::interp::watch::resolve;
 use crate::kernels::cast::cast;
@@ -80,29 +80,6 @@ impl Tensor {
                 an element first");
         }
         Ok(self.data("item")?.first::<T>())
-    }
-
-    /// True if both tensors have the same dtype, shape and elements; NaN equals nothing.
-    ///
-    /// Inside `grad`, `jvp` and their relatives this compares the values.
-    ///
-    /// # Errors
-    /// `ConcreteValueNeeded` as [`to_vec`](Tensor::to_vec).
-    ///
-    /// ```
-    /// use pullback::Tensor;
-    /// let x = Tensor::from([1, 2]);
-    /// assert!(x.equal(&Tensor::from([1, 2]))?);
-    /// assert!(!x.equal(&Tensor::from([1i64, 2]))?);
-    /// # Ok::<(), pullback::Error>(())
-    /// ```
-    pub fn equal(&self, other: &Tensor) -> Result<bool> {
-        let (a, b) = (self.data("equal")?, other.data("equal")?);
-        if a.dtype() != b.dtype() || a.shape() != b.shape() {
-            return Ok(false);
-        }
-        let (a, b) = (copy::contiguous(a), copy::contiguous(b));
-        Ok(any_dtype!(a.dtype(), T => a.as_slice::<T>() == b.as_slice::<T>()))
     }
 
     /// True if everywhere `|self - other| <= atol + rtol * |other|`; infinities are close to themselves, NaN to

@@ -90,7 +90,7 @@ macro_rules! operand {
 
 /// The outputs of operation `op`.
 pub fn call(op: &str, parameters: &[&str], inputs: &[Tensor]) -> Result<Vec<Tensor>> {
-    let others = [crate::complex::call, crate::index::call, crate::losses::call];
+    let others = [crate::complex::call, crate::index::call, crate::losses::call, crate::words::call];
     if let Some(outputs) = others.iter().find_map(|call| call(op, parameters, inputs)) {
         return outputs;
     }
@@ -253,7 +253,7 @@ pub fn call(op: &str, parameters: &[&str], inputs: &[Tensor]) -> Result<Vec<Tens
         "multi_dot" => multi_dot(&all),
         "kron" => x.kron(y),
         "cross" => x.cross(y, p.int(0)),
-        "tensordot" => x.tensordot(y, &p.ints(0), &p.ints(1)),
+        "tensordot" => x.tensordot(y, (&p.ints(0)[..], &p.ints(1)[..])),
         "matrix_norm" => x.matrix_norm(p.matrix_norm(0), p.flag(1)),
         "cond" => x.cond(p.matrix_norm(0)),
     };

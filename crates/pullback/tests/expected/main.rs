@@ -1,6 +1,7 @@
 //! Values and derivatives of every operation against those that other programs computed: PyTorch (`torch.txt`, in half
 //! precision `halves.txt`, of complex numbers `complex.txt`, for indexing `index.txt`, for what neural networks are made of
-//! `nn.txt`, for losses with options and images at the places of a grid `losses.txt`, for linear algebra `linalg.txt`) and mpmath (`mpmath.txt`). `scripts/expected` writes the files and says what is
+//! `nn.txt`, for losses with options and images at the places of a grid `losses.txt`, for linear algebra `linalg.txt`, for what is made
+//! of other operations `words.txt`) and mpmath (`mpmath.txt`). `scripts/expected` writes the files and says what is
 //! in a line.
 
 mod call;
@@ -9,6 +10,7 @@ mod index;
 mod losses;
 mod nn;
 mod read;
+mod words;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -22,6 +24,7 @@ const INDEX: &str = include_str!("index.txt");
 const NN: &str = include_str!("nn.txt");
 const LOSSES: &str = include_str!("losses.txt");
 const LINALG: &str = include_str!("linalg.txt");
+const WORDS: &str = include_str!("words.txt");
 const HALVES: &str = include_str!("halves.txt");
 const MPMATH: &str = include_str!("mpmath.txt");
 
@@ -131,6 +134,12 @@ fn losses_and_images_at_places_of_a_grid_are_those_of_torch() {
 }
 
 #[test]
+fn what_is_made_of_other_operations_is_that_of_torch() {
+    let failures: Vec<String> = read(WORDS).iter().filter_map(outcome).collect();
+    assert!(failures.is_empty(), "{} cases differ:\n{}", failures.len(), failures.join("\n"));
+}
+
+#[test]
 fn linear_algebra_is_that_of_torch_and_mpmath() {
     let failures: Vec<String> = read(LINALG).iter().filter_map(outcome).collect();
     assert!(failures.is_empty(), "{} cases differ:\n{}", failures.len(), failures.join("\n"));
@@ -207,7 +216,7 @@ fn values_in_half_precision_are_within_one_ulp_of_torch() {
 /// Prints the operations that still lack a second opinion.
 #[test]
 fn almost_every_operation_has_a_line() {
-    let files = [TORCH, COMPLEX, INDEX, NN, LOSSES, LINALG];
+    let files = [TORCH, COMPLEX, INDEX, NN, LOSSES, LINALG, WORDS];
     let (cases, all) = (Vec::from_iter(files.into_iter().flat_map(read)), operations().count());
     let missing: Vec<&str> =
         operations().map(|op| op.name).filter(|name| !cases.iter().any(|c| c.op == *name)).collect();

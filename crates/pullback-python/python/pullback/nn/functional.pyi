@@ -98,6 +98,7 @@ __all__ = [
     "log_sigmoid",
     "logsigmoid",
     "hardsigmoid",
+    "relu6",
     "gelu",
     "gelu_tanh",
     "mish",
@@ -106,8 +107,10 @@ __all__ = [
     "tanh",
 ]
 
-def one_hot(input: Tensor, num_classes: SupportsIndex, dtype: _DTypeLike | None = 'int64') -> Tensor:
-    """One at the position that each element names and zero elsewhere, along a new last dimension of size `num_classes`."""
+@overload
+def one_hot(input: Tensor, num_classes: SupportsIndex, dtype: _DTypeLike | None = 'int64') -> Tensor: ...
+@overload
+def one_hot(input: Tensor, dtype: _DTypeLike | None = 'int64') -> Tensor: ...
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """The linear layer `self @ weightᵀ + bias`."""
@@ -693,10 +696,10 @@ def pad(
 ) -> Tensor:
     """The tensor with elements put around it."""
 
-def softmax(input: Tensor, dim: SupportsIndex) -> Tensor:
+def softmax(input: Tensor, dim: SupportsIndex, dtype: _DTypeLike | None = None) -> Tensor:
     """`exp(x) / Σ exp(x)` along `dim`: positive numbers that add up to 1."""
 
-def log_softmax(input: Tensor, dim: SupportsIndex) -> Tensor:
+def log_softmax(input: Tensor, dim: SupportsIndex, dtype: _DTypeLike | None = None) -> Tensor:
     """`x - log(Σ exp(x))` along `dim`, the logarithm of `softmax` without its rounding."""
 
 def logsumexp(input: Tensor, dim: SupportsIndex | Iterable[SupportsIndex], keepdim: bool = False) -> Tensor:
@@ -738,10 +741,11 @@ def logsigmoid(input: Tensor) -> Tensor:
 def hardsigmoid(input: Tensor) -> Tensor:
     """`clamp(x/6 + 1/2, 0, 1)`, elementwise."""
 
-def gelu(input: Tensor) -> Tensor:
-    """`x·Φ(x)`, elementwise, where `Φ` is the distribution function of the standard normal distribution; 0 at minus
-    infinity.
-    """
+def relu6(input: Tensor) -> Tensor:
+    """`clamp(x, 0, 6)`, elementwise."""
+
+def gelu(input: Tensor, approximate: Literal['none', 'tanh'] = 'none') -> Tensor:
+    """`gelu`, exact or by the formula of `gelu_tanh`."""
 
 def gelu_tanh(input: Tensor) -> Tensor:
     """`x/2·(1 + tanh(sqrt(2/π)·(x + 0.044715·x³)))`, elementwise: the approximation of `gelu` that

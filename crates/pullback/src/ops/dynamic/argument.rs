@@ -6,7 +6,7 @@ use super::{AnyOperand, Arguments, Kind, Literal, Parameter, unexpected};
 use crate::error::bail;
 use crate::nn::PerDim;
 use crate::random::{AnySource, Source};
-use crate::{DType, IndexItem, Result, Scalar, Tensor};
+use crate::{Contracted, DType, IndexItem, Result, Scalar, Tensor};
 
 /// An argument.
 #[derive(Clone, Debug)]
@@ -28,6 +28,8 @@ pub enum Value {
     Ints(SmallVec<[i64; 4]>),
     /// A float.
     Float(f64),
+    /// Lists of integers.
+    IntLists(SmallVec<[SmallVec<[i64; 4]>; 2]>),
     /// Floats.
     Floats(SmallVec<[f64; 4]>),
     /// A bool.
@@ -85,7 +87,7 @@ fn of_literal(kind: Kind, literal: Option<Literal>) -> Value {
         (_, None) => Value::Missing,
         (_, Some(Literal::None)) => Value::None,
         (_, Some(Literal::Bool(b))) => Value::Bool(b),
-        (Kind::Int, Some(Literal::Int(i))) => Value::Int(i),
+        (Kind::Int | Kind::IntOrPair, Some(Literal::Int(i))) => Value::Int(i),
         (Kind::Operand, Some(Literal::Int(i))) => Value::Number(Scalar::Int(i)),
         (Kind::Operand, Some(Literal::Float(x))) => Value::Number(Scalar::Float(x)),
         (Kind::Ints | Kind::IntsOr(_), Some(Literal::Int(i))) => Value::Ints(SmallVec::from_slice(&[i])),
@@ -185,6 +187,49 @@ macro_rules! integers {
     )* };
 }
 integers!(isize, usize);
+
+/// The one bool that a form takes, by which it differs from another one.
+pub(crate) struct Exactly<const ONLY: bool>;
+
+impl<const ONLY: bool> FromValue for Exactly<ONLY> {
+    const KIND: Kind = Kind::Exactly(ONLY);
+    fn from_value(value: Value, operation: &'static str, name: &'static str) -> Result<Exactly<ONLY>> {
+        match value {
+            Value::Bool(b) if b == ONLY => Ok(Exactly),
+            other => unexpected(operation, name, &other),
+        }
+    }
+}
+
+/// A correction of 1 if it holds, else of 0.
+pub(crate) struct Unbiased(bool);
+
+impl FromValue for Unbiased {
+    const KIND: Kind = Kind::Bool;
+    fn from_value(value: Value, operation: &'static str, name: &'static str) -> Result<Unbiased> {
+        bool::from_value(value, operation, name).map(Unbiased)
+    }
+}
+
+impl From<Unbiased> for usize {
+    fn from(unbiased: Unbiased) -> usize {
+        usize::from(unbiased.0)
+    }
+}
+
+impl FromValue for Contracted {
+    const KIND: Kind = Kind::IntOrPair;
+    fn from_value(value: Value, operation: &'static str, name: &'static str) -> Result<Contracted> {
+        match value {
+            Value::Int(n) => Ok(Contracted::Last(fit(n, operation, name)?)),
+            Value::IntLists(lists) if lists.len() == 2 => {
+                let list = |k: usize| lists[k].iter().map(|&n| fit(n, operation, name)).collect::<Result<Vec<isize>>>();
+                Ok(Contracted::Pairs(list(0)?, list(1)?))
+            }
+            other => unexpected(operation, name, &other),
+        }
+    }
+}
 
 /// An index by tensors, one for each of the first dimensions.
 impl FromValue for Vec<IndexItem> {

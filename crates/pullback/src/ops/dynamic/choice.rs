@@ -2,8 +2,8 @@
 
 use super::argument::{FromValue, Value};
 use super::{Kind, Literal, unexpected};
-use crate::nn::{ConvPadding, GridMode, GridPadding, InterpolateMode, PerDim};
-use crate::{GridOrder, Interpolation, MatrixNorm, Reduce, Reduction, Result};
+use crate::nn::{Approximate, ConvPadding, GridMode, GridPadding, InterpolateMode, PerDim};
+use crate::{GridOrder, Interpolation, MatrixNorm, NormOrder, Reduce, Reduction, Result};
 
 /// Writes the names of the values of an enumeration, of which the first is the default if `default` is given.
 macro_rules! choice {
@@ -22,6 +22,7 @@ macro_rules! choice {
     )* };
 }
 choice! {
+    Approximate [default "none"]: "none" => Approximate::None, "tanh" => Approximate::Tanh;
     Reduction [default "mean"]: "none" => Reduction::None, "mean" => Reduction::Mean, "sum" => Reduction::Sum;
     Interpolation [default "linear"]: "linear" => Interpolation::Linear, "lower" => Interpolation::Lower,
         "higher" => Interpolation::Higher, "midpoint" => Interpolation::Midpoint, "nearest" => Interpolation::Nearest;
@@ -59,6 +60,38 @@ impl FromValue for MatrixNorm {
                 "{operation}: expected 'fro', 'nuc', 1, -1, 2, -2, inf or -inf for `{name}`, got {ord}"
             ),
             other => return unexpected(operation, name, &other),
+        })
+    }
+}
+
+impl FromValue for NormOrder {
+    const KIND: Kind = Kind::FloatOr(&["fro", "nuc"]);
+    fn from_value(value: Value, operation: &'static str, name: &'static str) -> Result<NormOrder> {
+        Ok(match value {
+            Value::Choice(0) => NormOrder::Frobenius,
+            Value::Choice(1) => NormOrder::Nuclear,
+            Value::Float(p) => NormOrder::P(p),
+            other => return unexpected(operation, name, &other),
+        })
+    }
+}
+
+/// A norm by its name, for a form beside one that takes a number.
+#[derive(Clone, Copy)]
+pub(crate) enum NamedNorm {
+    Frobenius,
+    Nuclear,
+}
+
+choice! {
+    NamedNorm: "fro" => NamedNorm::Frobenius, "nuc" => NamedNorm::Nuclear;
+}
+
+impl From<NamedNorm> for Option<NormOrder> {
+    fn from(norm: NamedNorm) -> Option<NormOrder> {
+        Some(match norm {
+            NamedNorm::Frobenius => NormOrder::Frobenius,
+            NamedNorm::Nuclear => NormOrder::Nuclear,
         })
     }
 }

@@ -13,6 +13,8 @@ mod choice;
 mod options;
 
 pub use argument::{Argument, Value};
+pub(crate) use argument::{Exactly, Unbiased};
+pub(crate) use choice::NamedNorm;
 
 pub use crate::array::on_no_memory;
 pub use crate::tensor::rebind;
@@ -53,6 +55,8 @@ pub enum Results {
     Several(usize, &'static [&'static str]),
     /// As many tensors as the arguments say.
     List,
+    /// Whether something holds.
+    Bool,
 }
 
 /// A parameter of a form.
@@ -102,6 +106,10 @@ pub enum Kind {
     IntsOr(&'static [&'static str]),
     /// [`Value::Choice`] of these names, or [`Value::Float`].
     FloatOr(&'static [&'static str]),
+    /// [`Value::Bool`], but only this one.
+    Exactly(bool),
+    /// [`Value::Int`], or [`Value::IntLists`] of two lists.
+    IntOrPair,
 }
 
 /// The value of a missing argument.
@@ -171,12 +179,32 @@ pub enum Outcome {
     One(Tensor),
     /// Several tensors.
     Several(SmallVec<[Tensor; 3]>),
+    /// Whether something holds.
+    Bool(bool),
+}
+
+impl Outcome {
+    /// The results at these places, of several.
+    pub(crate) fn pick(self, places: &[usize]) -> Outcome {
+        let Outcome::Several(all) = self else { return self };
+        match places {
+            [place] => Outcome::One(all[*place].clone()),
+            places => Outcome::Several(places.iter().map(|&place| all[place].clone()).collect()),
+        }
+    }
 }
 
 impl From<Tensor> for Outcome {
     #[inline]
     fn from(t: Tensor) -> Outcome {
         Outcome::One(t)
+    }
+}
+
+impl From<bool> for Outcome {
+    #[inline]
+    fn from(holds: bool) -> Outcome {
+        Outcome::Bool(holds)
     }
 }
 
@@ -202,6 +230,20 @@ impl From<Vec<Tensor>> for Outcome {
 pub(crate) enum AnyOperand {
     Tensor(Tensor),
     Number(Scalar),
+}
+
+impl AnyOperand {
+    /// The operands of an operation, the first of which is made a tensor beside the other.
+    #[inline]
+    pub(crate) fn two(operation: &str, a: AnyOperand, b: AnyOperand) -> Result<(Tensor, AnyOperand)> {
+        match (a, &b) {
+            (AnyOperand::Tensor(a), _) => Ok((a, b)),
+            (AnyOperand::Number(a), AnyOperand::Tensor(t)) => Ok((super::arith::number(operation, a, t.dtype())?, b)),
+            (AnyOperand::Number(_), AnyOperand::Number(_)) => {
+                bail!(Dtype, "{operation}: expected a tensor among the operands, got two numbers")
+            }
+        }
+    }
 }
 
 impl crate::Operand for AnyOperand {
@@ -230,6 +272,28 @@ impl crate::Operand for AnyOperand {
             AnyOperand::Tensor(_) => None,
             AnyOperand::Number(n) => Some(*n),
         }
+    }
+}
+
+/// The tensor in the dtype that the operation is asked to work in.
+#[inline]
+pub(crate) fn converted(t: Tensor, dtype: Option<DType>) -> Result<Tensor> {
+    match dtype {
+        Some(dtype) => t.to_dtype(dtype),
+        None => Ok(t),
+    }
+}
+
+/// The result of an operation that was asked to work in a dtype. What it computes in another one is no answer, except that
+/// smaller integers are added and multiplied as `i64`.
+#[inline]
+pub(crate) fn of_dtype(operation: &str, y: Tensor, dtype: Option<DType>) -> Result<Tensor> {
+    match dtype {
+        Some(dtype) if y.dtype() == DType::I64 && dtype.is_int() => y.to_dtype(dtype),
+        Some(dtype) if y.dtype() != dtype => {
+            bail!(Dtype, "{operation}: expected a dtype that it can compute in, got {dtype}")
+        }
+        _ => Ok(y),
     }
 }
 

@@ -502,35 +502,57 @@ ops! { OPS;
         samples: ifftshift_samples, errors: ifftshift_errors,
         python: ifftshift(x as input, dims)
     };
+
+    /// The frequencies of the values of [`fft`] of `n` numbers, `d` apart: `0, 1, …, -2, -1`, divided by `n·d`.
+    ///
+    /// # Shapes
+    /// A vector of `n`.
+    ///
+    /// # Dtypes
+    /// A float.
+    ///
+    /// # Errors
+    /// `Dtype` unless the dtype is a float; `Value` if `d` is 0 or NaN; `Shape` if the size overflows.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::{DType, fft};
+    /// assert_eq!(fft::fftfreq(4, 0.5, DType::F64)?.to_vec::<f64>()?, [0.0, 0.5, -1.0, -0.5]);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    free fn fftfreq(n: usize, d: f64, dtype: DType) -> Result<Tensor> = fftfreq_of {
+        samples: fftfreq_samples, errors: fftfreq_errors,
+        python: fftfreq(n, d = 1.0, dtype = F32)
+    };
+
+    /// The frequencies of the values of [`rfft`] of `n` numbers, `d` apart: `0, 1, …, n/2`, divided by `n·d`.
+    ///
+    /// # Shapes
+    /// A vector of `n/2 + 1`.
+    ///
+    /// # Dtypes
+    /// A float.
+    ///
+    /// # Errors
+    /// `Dtype` unless the dtype is a float; `Value` if `d` is 0 or NaN; `Shape` if the size overflows.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::{DType, fft};
+    /// assert_eq!(fft::rfftfreq(4, 0.5, DType::F64)?.to_vec::<f64>()?, [0.0, 0.5, 1.0]);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    free fn rfftfreq(n: usize, d: f64, dtype: DType) -> Result<Tensor> = rfftfreq_of {
+        samples: rfftfreq_samples, errors: rfftfreq_errors,
+        python: rfftfreq(n, d = 1.0, dtype = F32)
+    };
 }
 
-/// The frequencies of the values of [`fft`] of `n` numbers, `d` apart: `0, 1, …, -2, -1`, divided by `n·d`.
-///
-/// # Errors
-/// `Dtype` unless the dtype is a float; `Value` if `d` is 0 or NaN; `Shape` if the size overflows.
-///
-/// # Example
-/// ```
-/// use pullback::{DType, fft};
-/// assert_eq!(fft::fftfreq(4, 0.5, DType::F64)?.to_vec::<f64>()?, [0.0, 0.5, -1.0, -0.5]);
-/// # Ok::<(), pullback::Error>(())
-/// ```
-pub fn fftfreq(n: usize, d: f64, dtype: DType) -> Result<Tensor> {
+fn fftfreq_of(n: usize, d: f64, dtype: DType) -> Result<Tensor> {
     frequencies("fftfreq", n, n, d, dtype)
 }
 
-/// The frequencies of the values of [`rfft`] of `n` numbers, `d` apart: `0, 1, …, n/2`, divided by `n·d`.
-///
-/// # Errors
-/// `Dtype` unless the dtype is a float; `Value` if `d` is 0 or NaN; `Shape` if the size overflows.
-///
-/// # Example
-/// ```
-/// use pullback::{DType, fft};
-/// assert_eq!(fft::rfftfreq(4, 0.5, DType::F64)?.to_vec::<f64>()?, [0.0, 0.5, 1.0]);
-/// # Ok::<(), pullback::Error>(())
-/// ```
-pub fn rfftfreq(n: usize, d: f64, dtype: DType) -> Result<Tensor> {
+fn rfftfreq_of(n: usize, d: f64, dtype: DType) -> Result<Tensor> {
     frequencies("rfftfreq", n, if n == 0 { 0 } else { n / 2 + 1 }, d, dtype)
 }
 

@@ -416,3 +416,50 @@ errors! {
 fn pair(call: Two, x: &Tensor, s: Option<&[usize]>, dims: Option<&[isize]>, norm: Norm) -> Result<Tensor> {
     call(x, s, dims.map_or([-2, -1], |d| [d[0], d[1]]), norm)
 }
+
+/// Samples of frequencies, those of `n` numbers and a list of what is divided by `n·d`.
+fn frequency_samples(
+    call: fn(usize, f64, DType) -> Result<Tensor>,
+    cases: &[(usize, f64, &'static [f64])],
+) -> Vec<Sample> {
+    let sample = |&(n, d, whole): &(usize, f64, &'static [f64])| {
+        // Times a number, for there to be an input.
+        let x = Tensor::from(2i64);
+        Sample::one(format!("{n}, {d} apart"), [x], move |x| x[0].mul(call(n, d, DType::F64)?)).reference(move |x| {
+            let data = whole.iter().map(|k| x[0].data[0] * k / (n as f64 * d)).collect();
+            vec![Naive { shape: vec![whole.len()], data }]
+        })
+    };
+    cases.iter().map(sample).collect()
+}
+
+pub(super) fn fftfreq_samples() -> Vec<Sample> {
+    let cases: &[(usize, f64, &'static [f64])] =
+        &[(4, 0.5, &[0.0, 1.0, -2.0, -1.0]), (5, 1.0, &[0.0, 1.0, 2.0, -2.0, -1.0]), (1, -2.0, &[0.0]), (0, 1.0, &[])];
+    frequency_samples(super::fftfreq, cases)
+}
+
+pub(super) fn rfftfreq_samples() -> Vec<Sample> {
+    let cases: &[(usize, f64, &'static [f64])] =
+        &[(4, 0.5, &[0.0, 1.0, 2.0]), (5, 1.0, &[0.0, 1.0, 2.0]), (1, -2.0, &[0.0]), (0, 1.0, &[])];
+    frequency_samples(super::rfftfreq, cases)
+}
+
+fn frequency_errors(call: fn(usize, f64, DType) -> Result<Tensor>) -> Vec<ErrorSample> {
+    vec![
+        ErrorSample::new("dtype", ErrorKind::Dtype, "fftfreq: expected a floating dtype, got i64", move || {
+            call(4, 1.0, DType::I64)
+        }),
+        ErrorSample::new("distance", ErrorKind::Value, "expected a distance of numbers that is not 0", move || {
+            call(4, 0.0, DType::F64)
+        }),
+    ]
+}
+
+pub(super) fn fftfreq_errors() -> Vec<ErrorSample> {
+    frequency_errors(super::fftfreq)
+}
+
+pub(super) fn rfftfreq_errors() -> Vec<ErrorSample> {
+    frequency_errors(super::rfftfreq)
+}

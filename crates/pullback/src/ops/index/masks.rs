@@ -32,7 +32,11 @@ ops! { OPS;
     /// assert_eq!(x.nonzero()?.to_vec::<i64>()?, [0, 1, 1, 0]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn nonzero(&self) -> Result<Tensor> = nonzero { samples: nonzero_samples, errors: nonzero_errors };
+    fn nonzero(&self) -> Result<Tensor> = nonzero {
+        samples: nonzero_samples, errors: nonzero_errors,
+        python: nonzero(+as_tuple: Exactly<false> = false),
+        python: argwhere()
+    };
 
     /// The elements at which a mask is true, in row-major order, as a vector.
     ///

@@ -9,6 +9,7 @@ pub(super) mod det;
 #[cfg(feature = "linalg")]
 pub(super) mod eig;
 pub(super) mod eigh;
+pub(super) mod either;
 pub(super) mod lu;
 mod naive;
 pub(super) mod norms;

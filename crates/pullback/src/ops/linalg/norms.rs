@@ -105,7 +105,7 @@ fn matrix_norm(x: &Tensor, ord: MatrixNorm, keepdim: bool) -> Result<Tensor> {
     widened(x, |x| named_norm("matrix_norm", x, ord, keepdim))
 }
 
-fn named_norm(op: &str, x: &Tensor, ord: MatrixNorm, keepdim: bool) -> Result<Tensor> {
+pub(super) fn named_norm(op: &str, x: &Tensor, ord: MatrixNorm, keepdim: bool) -> Result<Tensor> {
     use MatrixNorm as N;
     let x = matrices(op, x)?;
     if x.shape()[x.rank() - 2..].contains(&0) && !matches!(ord, N::Frobenius | N::Nuclear) {
@@ -156,7 +156,7 @@ const ALL: [MatrixNorm; 8] = [
     MatrixNorm::MinusInfinity,
 ];
 
-fn naive_norm(a: &Naive, ord: MatrixNorm) -> f64 {
+pub(super) fn naive_norm(a: &Naive, ord: MatrixNorm) -> f64 {
     use MatrixNorm as N;
     let (m, n) = (a.shape[0], a.shape[1]);
     let sums = |by_column: bool| -> Vec<f64> {

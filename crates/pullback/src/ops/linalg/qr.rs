@@ -81,7 +81,7 @@ ops! { OPS;
     /// ```
     fn lstsq(&self, b: &Tensor) -> Result<Tensor> = lstsq {
         samples: lstsq_samples, errors: lstsq_errors,
-        python: lstsq(b as B)
+        python: lstsq(b as B) -> (solution)
     };
 }
 

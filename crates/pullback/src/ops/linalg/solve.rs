@@ -70,7 +70,10 @@ ops! { OPS;
     /// assert_eq!(y.to_vec::<f64>()?, [-1.0, 0.5, 1.0, -0.25]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn inv(&self) -> Result<Tensor> = inv { samples: inv_samples, errors: inv_errors };
+    fn inv(&self) -> Result<Tensor> = inv {
+        samples: inv_samples, errors: inv_errors,
+        python: inv(), python: inverse()
+    };
 }
 
 /// Solutions from the factors of a matrix, which are constants: what is differentiated is the matrix.

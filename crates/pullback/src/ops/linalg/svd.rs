@@ -105,7 +105,10 @@ ops! { OPS;
     ///
     /// # Source
     /// The derivative is that of G. Golub and V. Pereyra, 1973.
-    fn pinv(&self, rtol: Option<f64>) -> Result<Tensor> = pinv { samples: pinv_samples, errors: pinv_errors };
+    fn pinv(&self, rtol: Option<f64>) -> Result<Tensor> = pinv {
+        samples: pinv_samples, errors: pinv_errors,
+        python: pinv(rtol), python: function::pinverse(rtol)
+    };
 
     /// The numbers of singular values above `rtol` times the largest, as `i64`. By default `rtol` is the larger size of the matrix
     /// times the distance from 1 to the next number.

@@ -3,6 +3,7 @@
 mod contract;
 mod equation;
 mod path;
+pub(super) mod ranked;
 mod samples;
 pub(super) mod tensordot;
 
@@ -45,7 +46,10 @@ ops! { OPS;
     ///
     /// # Source
     /// The shapes are those of NumPy's `matmul`.
-    fn matmul(&self, rhs: &Tensor) -> Result<Tensor> = matmul { samples: samples::matmul, errors: samples::matmul_errors };
+    fn matmul(&self, rhs: &Tensor) -> Result<Tensor> = matmul {
+        samples: samples::matmul, errors: samples::matmul_errors,
+        python: matmul(rhs), python: linalg::matmul(rhs)
+    };
 
     /// The scalar product of two vectors.
     ///
@@ -90,7 +94,10 @@ ops! { OPS;
     /// assert_eq!(t.to_vec::<i32>()?, [3, 4, 6, 8]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn outer(&self, rhs: &Tensor) -> Result<Tensor> = outer { samples: samples::outer, errors: samples::outer_errors };
+    fn outer(&self, rhs: &Tensor) -> Result<Tensor> = outer {
+        samples: samples::outer, errors: samples::outer_errors,
+        python: outer(rhs as vec2), python: ger(rhs as vec2)
+    };
 
     /// The linear layer `self @ weightᵀ + bias`.
     ///

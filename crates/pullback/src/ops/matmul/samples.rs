@@ -7,7 +7,7 @@ use crate::{DType, Result, Tensor};
 type Shapes = &'static [usize];
 
 /// The product of `[.., m, k]` and `[.., k, n]` by three loops; 1-d operands as a row and as a column.
-fn naive_matmul(a: &Naive, b: &Naive) -> Naive {
+pub(super) fn naive_matmul(a: &Naive, b: &Naive) -> Naive {
     let (row, column) = (a.shape.len() == 1, b.shape.len() == 1);
     let full = |x: &Naive, at: usize| {
         let mut shape = x.shape.clone();

@@ -8,12 +8,47 @@ use crate::ops::table::{ErrorSample, Naive, Sample, ops, sample_tensor};
 use crate::shape::resolve_dims;
 use crate::{ErrorKind, Result, Tensor};
 
+/// The dimensions over which [`Tensor::tensordot`] adds up products.
+///
+/// Made of a number, or of a pair of lists:
+///
+/// ```
+/// use pullback::{Contracted, Tensor};
+/// assert_eq!(Contracted::from(2), Contracted::Last(2));
+/// assert_eq!(Contracted::from(([0, 1], [1, 0])), Contracted::Pairs(vec![0, 1], vec![1, 0]));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Contracted {
+    /// So many of the last dimensions of the first tensor, with as many of the first of the second.
+    Last(usize),
+    /// Dimensions of the first tensor, each with the one of the second at the same place.
+    Pairs(Vec<isize>, Vec<isize>),
+}
+
+impl From<usize> for Contracted {
+    fn from(n: usize) -> Contracted {
+        Contracted::Last(n)
+    }
+}
+
+impl From<(&[isize], &[isize])> for Contracted {
+    fn from((lhs, rhs): (&[isize], &[isize])) -> Contracted {
+        Contracted::Pairs(lhs.to_vec(), rhs.to_vec())
+    }
+}
+
+impl<const M: usize, const N: usize> From<([isize; M], [isize; N])> for Contracted {
+    fn from((lhs, rhs): ([isize; M], [isize; N])) -> Contracted {
+        Contracted::Pairs(lhs.to_vec(), rhs.to_vec())
+    }
+}
+
 ops! { OPS;
-    /// The sums of products over pairs of dimensions: number `k` of `dims` of this tensor goes with number `k` of `rhs_dims` of the
-    /// other one.
+    /// The sums of products over pairs of dimensions: those of `dims`, or with a number `n` the last `n` dimensions of this tensor
+    /// and the first `n` of the other one.
     ///
-    /// Without dimensions this is the product of every element with every other. For the last `n` dimensions of this tensor with the
-    /// first of the other one, which PyTorch writes as a number, name both.
+    /// Without dimensions this is the product of every element with every other.
     ///
     /// # Shapes
     /// The dimensions of each pair have one size. The result has the other dimensions of this tensor, then those of the other
@@ -27,26 +62,42 @@ ops! { OPS;
     ///
     /// # Errors
     /// `Arity` unless both lists are as long; `Dim` if a dimension is out of range or given twice; `Shape` if the sizes of a pair
-    /// differ; `Dtype` for bools.
+    /// differ, or a tensor has fewer than `n` dimensions; `Dtype` for bools.
     ///
     /// # Example
     /// ```
     /// use pullback::Tensor;
     /// let (x, y) = (Tensor::from([[1, 2], [3, 4]]), Tensor::from([[1, 10], [0, 1]]));
-    /// assert_eq!(x.tensordot(&y, &[0, 1], &[1, 0])?.item::<i32>()?, 1 + 30 + 4);
+    /// assert_eq!(x.tensordot(&y, ([0, 1], [1, 0]))?.item::<i32>()?, 1 + 30 + 4);
+    /// assert_eq!(x.tensordot(&y, 1)?.to_vec::<i32>()?, [1, 12, 3, 34]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn tensordot(&self, rhs: &Tensor, dims: &[isize], rhs_dims: &[isize]) -> Result<Tensor> = tensordot {
+    fn tensordot(&self, rhs: &Tensor, dims: impl Into<Contracted>) -> Result<Tensor> = tensordot {
         samples: samples, errors: errors,
-        python: tensordot(rhs, dims as dims, rhs_dims as other_dims)
+        python: tensordot(rhs, dims as dims = 2)
     };
 }
 
 /// Dimensions that a product can have a label for.
 const MOST: usize = 200;
 
-fn tensordot(a: &Tensor, b: &Tensor, dims: &[isize], rhs_dims: &[isize]) -> Result<Tensor> {
-    const NAME: &str = "tensordot";
+const NAME: &str = "tensordot";
+
+fn tensordot(a: &Tensor, b: &Tensor, dims: impl Into<Contracted>) -> Result<Tensor> {
+    let (dims, rhs_dims) = match dims.into() {
+        Contracted::Pairs(dims, rhs_dims) => (dims, rhs_dims),
+        Contracted::Last(n) if n > a.rank() || n > b.rank() => {
+            bail!(Shape, "{NAME}: expected tensors of at least {n} dims, got {} and {}", a.ty(), b.ty())
+        }
+        Contracted::Last(n) => {
+            let (n, rank) = (n as isize, a.rank() as isize);
+            ((rank - n..rank).collect(), (0..n).collect())
+        }
+    };
+    over_pairs(a, b, &dims, &rhs_dims)
+}
+
+fn over_pairs(a: &Tensor, b: &Tensor, dims: &[isize], rhs_dims: &[isize]) -> Result<Tensor> {
     if dims.len() != rhs_dims.len() {
         bail!(
             Arity,
@@ -93,7 +144,7 @@ fn samples() -> Vec<Sample> {
     let case = |a: &[usize], b: &[usize], dims: &'static [isize], rhs_dims: &'static [isize]| {
         let inputs = [sample_tensor(a, -1.0, 1.0, 1), sample_tensor(b, -1.0, 1.0, 2)];
         let label = format!("{a:?} and {b:?} over {dims:?} and {rhs_dims:?}");
-        Sample::one(label, inputs, move |x| x[0].tensordot(&x[1], dims, rhs_dims)).reference(move |x| {
+        Sample::one(label, inputs, move |x| x[0].tensordot(&x[1], (dims, rhs_dims))).reference(move |x| {
             let at = |dims: &[isize], rank: usize| -> Vec<usize> {
                 dims.iter().map(|d| d.rem_euclid(rank as isize) as usize).collect()
             };
@@ -118,7 +169,27 @@ fn samples() -> Vec<Sample> {
             })]
         })
     };
+    let number = |a: &[usize], b: &[usize], n: usize| {
+        let inputs = [sample_tensor(a, -1.0, 1.0, 1), sample_tensor(b, -1.0, 1.0, 2)];
+        Sample::one(format!("{a:?} and {b:?} over {n}"), inputs, move |x| x[0].tensordot(&x[1], n)).reference(
+            move |x| {
+                // As a product of matrices.
+                let (a, b) = (&x[0], &x[1]);
+                let (lead, rest) = (&a.shape[..a.shape.len() - n], &b.shape[n..]);
+                let k: usize = b.shape[..n].iter().product();
+                let columns: usize = rest.iter().product();
+                let mut at = 0..;
+                vec![Naive::from_fn(&[lead, rest].concat(), |_| {
+                    let at: usize = at.next().unwrap_or(0);
+                    let (i, j) = (at / columns, at % columns);
+                    (0..k).map(|p| a.data[i * k + p] * b.data[p * columns + j]).sum()
+                })]
+            },
+        )
+    };
     vec![
+        number(&[2, 3, 4], &[3, 4, 2], 2),
+        number(&[2], &[3], 0),
         case(&[2, 3, 4], &[4, 3, 2], &[1, 2], &[1, 0]),
         case(&[2, 3], &[3, 2], &[-1], &[0]),
         case(&[2], &[3], &[], &[]),
@@ -131,7 +202,7 @@ fn samples() -> Vec<Sample> {
 fn errors() -> Vec<ErrorSample> {
     let call = |label: &str, kind, message, dims: &'static [isize], rhs_dims: &'static [isize]| {
         let (a, b) = (sample_tensor(&[2, 3], 0.0, 1.0, 1), sample_tensor(&[4, 3], 0.0, 1.0, 1));
-        ErrorSample::new(label, kind, message, move || a.tensordot(&b, dims, rhs_dims))
+        ErrorSample::new(label, kind, message, move || a.tensordot(&b, (dims, rhs_dims)))
     };
     vec![
         call(
@@ -148,9 +219,12 @@ fn errors() -> Vec<ErrorSample> {
             &[0],
             &[0],
         ),
+        ErrorSample::new("number", ErrorKind::Shape, "tensordot: expected tensors of at least 2 dims, got", || {
+            Tensor::from([1.0]).tensordot(&Tensor::from([[1.0]]), 2)
+        }),
         call("dim", ErrorKind::Dim, "tensordot: dim 2 is out of range for f64[2,3]", &[2], &[0]),
         ErrorSample::new("bool", ErrorKind::Dtype, "tensordot: expected numbers, got bool[1]", || {
-            Tensor::from([true]).tensordot(&Tensor::from([1.0]), &[0], &[0])
+            Tensor::from([true]).tensordot(&Tensor::from([1.0]), ([0], [0]))
         }),
     ]
 }

@@ -24,6 +24,7 @@ mod resample;
 mod samples;
 pub(super) mod shuffle;
 
+pub use super::unary::gated::Approximate;
 pub use attention::Attention;
 pub use ctc::CtcLoss;
 pub use fold::Patches;

@@ -1,6 +1,7 @@
 //! Other shapes for the same elements: reshaping, repeating, reordering and cutting dimensions. Views, not copies,
 //! wherever strides can express the result.
 
+pub(super) mod like;
 pub(super) mod pad;
 pub(super) mod reorder;
 pub(super) mod repeat;

@@ -55,8 +55,10 @@ ops! { OPS;
     /// assert_eq!(x.to_vec::<i32>()?, [1, 4, 2, 5, 3, 6]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn transpose(&self, dim0: isize, dim1: isize) -> Result<Tensor> = transpose
-        { samples: transpose_samples, errors: transpose_errors };
+    fn transpose(&self, dim0: isize, dim1: isize) -> Result<Tensor> = transpose {
+        samples: transpose_samples, errors: transpose_errors,
+        python: transpose(dim0, dim1), python: swapaxes(dim0 as axis0, dim1 as axis1), python: swapdims(dim0, dim1)
+    };
 
     /// The transpose of a matrix.
     ///
@@ -102,8 +104,10 @@ ops! { OPS;
     /// assert_eq!(x.movedim(&[2, 1], &[0, 1])?.shape(), [4, 3, 2]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn movedim(&self, source: &[isize], destination: &[isize]) -> Result<Tensor> = movedim
-        { samples: movedim_samples, errors: movedim_errors };
+    fn movedim(&self, source: &[isize], destination: &[isize]) -> Result<Tensor> = movedim {
+        samples: movedim_samples, errors: movedim_errors,
+        python: movedim(source, destination), python: moveaxis(source, destination)
+    };
 
     /// The tensor turned by `k` quarters from dimension `dims[0]` towards `dims[1]`, without copying; negative numbers turn
     /// the other way.

@@ -138,6 +138,32 @@ ops! { OPS;
     /// ```
     fn repeat_interleave(&self, repeats: usize, dim: isize) -> Result<Tensor> = repeat_interleave
         { samples: repeat_interleave_samples, errors: repeat_interleave_errors };
+
+    /// Every element repeated `repeats` times in row-major order, the copies next to each other.
+    ///
+    /// # Shapes
+    /// A vector.
+    ///
+    /// # Dtypes
+    /// All.
+    ///
+    /// # Derivative
+    /// The sum over the copies.
+    ///
+    /// # Errors
+    /// `Shape` if the result is too large.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::Tensor;
+    /// let x = Tensor::from([[1], [2]]).repeat_elements(2)?;
+    /// assert_eq!(x.to_vec::<i32>()?, [1, 1, 2, 2]);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    fn repeat_elements(&self, repeats: usize) -> Result<Tensor> = repeat_elements {
+        samples: repeat_elements_samples, errors: repeat_elements_errors,
+        python: repeat_interleave(repeats)
+    };
 }
 
 /// Repeats dimensions of size 1; the rank stays.
@@ -242,6 +268,27 @@ fn repeat_interleave(x: &Tensor, repeats: usize, dim: isize) -> Result<Tensor> {
     let merged = check_size("repeat_interleave", x.shape().iter().enumerate().map(|(k, &n)| (n, times(k))))?;
     let column = with_dim(x.shape(), dim + 1, 1);
     broadcast_to(&x.reshape_to(&column)?, &with_dim(x.shape(), behind(dim, dim), repeats))?.reshape_to(&merged)
+}
+
+fn repeat_elements(x: &Tensor, repeats: usize) -> Result<Tensor> {
+    repeat_interleave(&x.reshape_to(&[x.numel()])?, repeats, 0)
+}
+
+fn repeat_elements_samples() -> Vec<Sample> {
+    let case = |shape: &[usize], repeats: usize| {
+        let x = sample_tensor(shape, -1.0, 1.0, 1);
+        Sample::one(format!("{shape:?} {repeats} times"), [x], move |x| x[0].repeat_elements(repeats)).reference(
+            move |x| {
+                let data: Vec<f64> = x[0].data.iter().flat_map(|&v| std::iter::repeat_n(v, repeats)).collect();
+                vec![Naive { shape: vec![data.len()], data }]
+            },
+        )
+    };
+    vec![case(&[2, 2], 3), case(&[], 2), case(&[3], 0), case(&[0, 2], 2)]
+}
+
+fn repeat_elements_errors() -> Vec<ErrorSample> {
+    vec![failing("size", ErrorKind::Shape, "repeat_interleave: ", &[2], |x| x.repeat_elements(usize::MAX))]
 }
 
 fn expand_samples() -> Vec<Sample> {

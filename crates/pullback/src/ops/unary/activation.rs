@@ -17,7 +17,8 @@ use crate::{Result, Tensor};
 smooth! { OPS;
     /// `1/(1 + exp(-x))`, elementwise, without overflow.
     sigmoid = Sigmoid, derivative "`y·(1 - y)` where `y` is the result.",
-        example "assert_eq!(Tensor::from([0.0, -1000.0]).sigmoid()?.to_vec::<f64>()?, [0.5, 0.0]);";
+        example "assert_eq!(Tensor::from([0.0, -1000.0]).sigmoid()?.to_vec::<f64>()?, [0.5, 0.0]);",
+        python: sigmoid(), python: nn::functional::sigmoid(), python: special::expit();
 
     /// `log(1 + exp(x))`, elementwise, without overflow.
     softplus = Softplus, derivative "`sigmoid(x)`.",

@@ -17,11 +17,13 @@ smooth! { OPS;
 
     /// Two to the power of each element.
     exp2 = Exp2 + complex, derivative "`ln(2)·exp2(x)`.",
-        example "assert_eq!(Tensor::from([3.0, -1.0]).exp2()?.to_vec::<f64>()?, [8.0, 0.5]);";
+        example "assert_eq!(Tensor::from([3.0, -1.0]).exp2()?.to_vec::<f64>()?, [8.0, 0.5]);",
+        python: exp2(), python: special::exp2();
 
     /// `exp(x) - 1`, elementwise, exact also for small `x`.
     expm1 = Expm1 + complex, derivative "`exp(x)`.",
-        example "assert_eq!(Tensor::from(1e-20).expm1()?.item::<f64>()?, 1e-20);";
+        example "assert_eq!(Tensor::from(1e-20).expm1()?.item::<f64>()?, 1e-20);",
+        python: expm1(), python: special::expm1();
 
     /// The natural logarithm, elementwise; NaN below 0.
     log = Log + complex, derivative "`1/x`.",
@@ -37,7 +39,8 @@ smooth! { OPS;
 
     /// `log(1 + x)`, elementwise, exact also for small `x`.
     log1p = Log1p + complex, derivative "`1/(1 + x)`.",
-        example "assert_eq!(Tensor::from(1e-20).log1p()?.item::<f64>()?, 1e-20);";
+        example "assert_eq!(Tensor::from(1e-20).log1p()?.item::<f64>()?, 1e-20);",
+        python: log1p(), python: special::log1p();
 
     /// The square root, elementwise; NaN below 0.
     sqrt = Sqrt + complex, derivative "`1/(2·sqrt(x))`, which is infinite at 0.",

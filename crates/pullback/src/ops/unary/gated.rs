@@ -3,7 +3,7 @@
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
 use super::activation::{bounded, erf_series};
-use super::{Facts, Smooth, kinks_with, samples_of_shapes, smooth};
+use super::{Facts, Smooth, kinks_with, samples_of_shapes, samples_with, smooth};
 use crate::kernels::math::Float;
 use crate::ops::arith::mul_owned;
 use crate::ops::family::{Slope, slope};
@@ -265,6 +265,82 @@ ops! { CLAMPED;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn hardsigmoid(&self) -> Result<Tensor> = hardsigmoid { in_place: true, samples: hardsigmoid_samples };
+
+    /// `clamp(x, 0, 6)`, elementwise.
+    ///
+    /// # Shapes
+    /// That of the tensor.
+    ///
+    /// # Dtypes
+    /// Floats; integers and bools become `f32`.
+    ///
+    /// # Derivative
+    /// 1 between 0 and 6, else 0, also at both.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::Tensor;
+    /// assert_eq!(Tensor::from([-4.0, 1.0, 8.0]).relu6()?.to_vec::<f64>()?, [0.0, 1.0, 6.0]);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    fn relu6(&self) -> Result<Tensor> = relu6 { in_place: true, samples: relu6_samples, kinks: relu6_kinks };
+
+    /// [`gelu`](Tensor::gelu), exact or by the formula of [`gelu_tanh`](Tensor::gelu_tanh).
+    ///
+    /// # Shapes
+    /// That of the tensor.
+    ///
+    /// # Dtypes
+    /// Floats; integers and bools become `f32`.
+    ///
+    /// # Derivative
+    /// That of the function.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::{Tensor, nn::Approximate};
+    /// let x = Tensor::from([0.5]);
+    /// assert_eq!(x.gelu_with(Approximate::Tanh)?.to_vec::<f64>()?, x.gelu_tanh()?.to_vec::<f64>()?);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    fn gelu_with(&self, approximate: Approximate) -> Result<Tensor> = gelu_with { in_place: true, samples: gelu_with_samples };
+}
+
+/// How [`Tensor::gelu_with`] computes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Approximate {
+    /// The distribution function of the normal distribution.
+    #[default]
+    None,
+    /// A hyperbolic tangent in its place.
+    Tanh,
+}
+
+fn relu6(x: &Tensor) -> Result<Tensor> {
+    let x = to_float(x)?.relu()?;
+    // Not "below", which would make a NaN 6; at 6 the slope is the one above.
+    x.ge(6.0)?.where_(6.0, x)
+}
+
+fn gelu_with(x: &Tensor, approximate: Approximate) -> Result<Tensor> {
+    match approximate {
+        Approximate::None => x.gelu(),
+        Approximate::Tanh => x.gelu_tanh(),
+    }
+}
+
+fn relu6_samples() -> Vec<Sample> {
+    samples_of_shapes((-3.0, 9.0), Tensor::relu6, |x| x.clamp(0.0, 6.0))
+}
+
+fn relu6_kinks() -> Vec<Kink> {
+    kinks_with(&[(0.0, 0.0), (6.0, 0.0), (3.0, 1.0)], Tensor::relu6)
+}
+
+fn gelu_with_samples() -> Vec<Sample> {
+    let mut all = samples_with("none", (-3.0, 3.0), |x| x.gelu_with(Approximate::None), Gelu::reference);
+    all.extend(samples_with("tanh", (-3.0, 3.0), |x| x.gelu_with(Approximate::Tanh), GeluTanh::reference));
+    all
 }
 
 fn hardswish(x: &Tensor) -> Result<Tensor> {

@@ -14,12 +14,14 @@ by_dtype! { OPS;
     /// The negative, elementwise.
     neg = Neg, dtypes "Numbers, which stay what they are; integers wrap on overflow. A bool is an error.",
         derivative "`-1`.",
-        example "assert_eq!(Tensor::from([1i32, -2]).neg()?.to_vec::<i32>()?, [-1, 2]);";
+        example "assert_eq!(Tensor::from([1i32, -2]).neg()?.to_vec::<i32>()?, [-1, 2]);",
+        python: neg(), python: negative();
 
     /// The magnitude, elementwise.
     abs = Abs, dtypes "Numbers; real ones stay what they are, complex ones become real, and integers wrap on overflow. A bool is an error.",
         derivative "`sign(x)`, for complex numbers `x/|x|`: 0 at 0, the mean of all sides.",
-        example "assert_eq!(Tensor::from([1i32, -2]).abs()?.to_vec::<i32>()?, [1, 2]);";
+        example "assert_eq!(Tensor::from([1i32, -2]).abs()?.to_vec::<i32>()?, [1, 2]);",
+        python: abs(), python: absolute();
 
     /// -1, 0 or 1 for negative, zero and positive elements; NaN for NaN, where PyTorch gives 0.
     sign = Sign, dtypes "Floats and integers, which stay what they are. A bool is an error.",

@@ -1,6 +1,6 @@
 //! The gamma function and what belongs to it, modified Bessel functions, and the inverse of the error function.
 
-use std::f64::consts::PI;
+use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
 use super::activation::erf_series;
 use super::{Facts, Smooth, kinks_with, samples_with, smooth};
@@ -20,14 +20,54 @@ smooth! { OPS;
     /// The natural logarithm of the absolute value of the gamma function, elementwise; infinite at 0 and the negative
     /// whole numbers.
     lgamma = Lgamma, derivative "`digamma(x)`.",
-        example "assert_eq!(Tensor::from([1.0, 2.0, 0.0]).lgamma()?.to_vec::<f64>()?, [0.0, 0.0, f64::INFINITY]);";
+        example "assert_eq!(Tensor::from([1.0, 2.0, 0.0]).lgamma()?.to_vec::<f64>()?, [0.0, 0.0, f64::INFINITY]);",
+        python: lgamma(), python: special::gammaln();
 
     /// The inverse of `erf`, elementwise; infinite at -1 and 1, NaN beyond.
     erfinv = Erfinv, derivative "`sqrt(π)/2·exp(y²)` where `y` is the result.",
         example "assert_eq!(Tensor::from([0.0, 1.0]).erfinv()?.to_vec::<f64>()?, [0.0, f64::INFINITY]);";
 }
 
+smooth! { NORMAL;
+    /// The logarithm of the odds `x/(1 - x)`, elementwise, exact also near one half: the inverse of
+    /// [`sigmoid`](Tensor::sigmoid). It is infinite at 0 and 1, and NaN beyond.
+    logit = Logit, derivative "`1/(x·(1 - x))`.",
+        example "assert_eq!(Tensor::from([0.5, 1.0]).logit()?.to_vec::<f64>()?, [0.0, f64::INFINITY]);";
+
+    /// The distribution function of the standard normal distribution, elementwise, exact also far below 0.
+    ndtr = Ndtr, derivative "The density, `exp(-x²/2)/sqrt(2π)`.",
+        example "assert_eq!(Tensor::from([0.0, 40.0]).ndtr()?.to_vec::<f64>()?, [0.5, 1.0]);",
+        python: function::ndtr(), python: special::ndtr();
+}
+
 ops! { WITH_PARAMETERS;
+    /// The logarithm of the odds, see [`logit`](Tensor::logit), of elements that are first clamped to `eps` and `1 - eps`.
+    ///
+    /// # Shapes
+    /// That of the tensor.
+    ///
+    /// # Dtypes
+    /// Floats; integers and bools become `f32`.
+    ///
+    /// # Derivative
+    /// `1/(x·(1 - x))` between `eps` and `1 - eps`, and at both, else 0.
+    ///
+    /// # Errors
+    /// `Value` if `eps` is not between 0 and one half.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::Tensor;
+    /// let x = Tensor::from([0.0, 0.5]);
+    /// let y = x.logit_with(Some(0.25))?.to_vec::<f64>()?;
+    /// assert!((y[0] + 3f64.ln()).abs() < 1e-15 && y[1] == 0.0);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    fn logit_with(&self, eps: Option<f64>) -> Result<Tensor> = logit_with {
+        samples: logit_with_samples, errors: logit_with_errors, kinks: logit_with_kinks,
+        python: logit(eps), python: special::logit(eps)
+    };
+
     /// The derivative of [`lgamma`](Tensor::lgamma), elementwise: minus infinity at 0, NaN at the negative whole numbers.
     ///
     /// Near its zeros the result is exact to about `1e-15` in absolute terms, not relative to its size; so are the
@@ -49,7 +89,10 @@ ops! { WITH_PARAMETERS;
     /// assert!((y + 0.577_215_664_901_532_9).abs() < 1e-15);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    fn digamma(&self) -> Result<Tensor> = digamma { in_place: true, samples: digamma_samples };
+    fn digamma(&self) -> Result<Tensor> = digamma {
+        in_place: true, samples: digamma_samples,
+        python: digamma(), python: special::digamma(), python: special::psi()
+    };
 
     /// The derivative of order `n` of [`digamma`](Tensor::digamma), elementwise, which is that itself for 0. At 0 and the
     /// negative whole numbers it is infinite for odd `n` and NaN for even ones from 2 on.
@@ -182,6 +225,72 @@ impl Smooth for Lgamma {
     }
     fn derivative(d: &Tensor, x: &Tensor, _: &Tensor) -> Result<Tensor> {
         mul_owned(x.digamma()?, d.clone())
+    }
+}
+
+impl Facts for Logit {
+    const DOMAIN: (f64, f64) = (0.02, 0.98);
+    fn reference(x: f64) -> f64 {
+        (x / (1.0 - x)).ln()
+    }
+}
+
+impl Smooth for Logit {
+    #[inline(always)]
+    fn scalar<T: Float>(x: T) -> T {
+        // The odds are near 1 in the middle, where their logarithm would lose digits.
+        if x > T::from_f64(0.3) && x < T::from_f64(0.7) {
+            Float::log1p((x + x - T::ONE) / (T::ONE - x))
+        } else {
+            Float::log(x) - Float::log1p(-x)
+        }
+    }
+    fn derivative(d: &Tensor, x: &Tensor, _: &Tensor) -> Result<Tensor> {
+        mul_owned(x.sub(x.square()?)?.reciprocal()?, d.clone())
+    }
+}
+
+fn logit_with(x: &Tensor, eps: Option<f64>) -> Result<Tensor> {
+    let Some(eps) = eps else { return x.logit() };
+    if !(0.0..=0.5).contains(&eps) {
+        bail!(Value, "logit: expected `eps` between 0 and 0.5, got {eps}");
+    }
+    to_float(x)?.clamp(Some(eps), Some(1.0 - eps)).map_err(|e| e.renamed("clamp", "logit"))?.logit()
+}
+
+fn logit_with_samples() -> Vec<Sample> {
+    let odds = |x: f64| (x / (1.0 - x)).ln();
+    let mut all = samples_with("no eps", (0.1, 0.9), |x| x.logit_with(None), odds);
+    all.extend(samples_with("eps 0.2", (0.0, 1.0), |x| x.logit_with(Some(0.2)), move |x| odds(x.clamp(0.2, 0.8))));
+    all
+}
+
+fn logit_with_errors() -> Vec<ErrorSample> {
+    let x = sample_tensor(&[2], 0.0, 1.0, 1);
+    vec![ErrorSample::new("eps", ErrorKind::Value, "logit: expected `eps` between 0 and 0.5, got 0.7", move || {
+        x.logit_with(Some(0.7))
+    })]
+}
+
+fn logit_with_kinks() -> Vec<Kink> {
+    kinks_with(&[(0.25, 16.0 / 3.0), (0.0, 0.0)], |x| x.logit_with(Some(0.25)))
+}
+
+impl Facts for Ndtr {
+    const DOMAIN: (f64, f64) = (-3.0, 3.0);
+    fn reference(x: f64) -> f64 {
+        (1.0 + erf_series(x * FRAC_1_SQRT_2)) / 2.0
+    }
+}
+
+impl Smooth for Ndtr {
+    #[inline(always)]
+    fn scalar<T: Float>(x: T) -> T {
+        Float::erfc(x * T::from_f64(-FRAC_1_SQRT_2)) * T::HALF
+    }
+    fn derivative(d: &Tensor, x: &Tensor, _: &Tensor) -> Result<Tensor> {
+        let density = x.square()?.mul(-0.5)?.exp()?.mul(1.0 / (2.0 * PI).sqrt())?;
+        mul_owned(density, d.clone())
     }
 }
 

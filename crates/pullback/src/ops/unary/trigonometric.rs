@@ -1,5 +1,7 @@
 //! Trigonometric and hyperbolic functions, and their inverses.
 
+use std::f64::consts::PI;
+
 use super::{Facts, Smooth, constant, smooth};
 use crate::array::Array;
 use crate::dtype::dispatch;
@@ -27,15 +29,18 @@ smooth! { OPS;
 
     /// The angle in radians, from `-π/2` to `π/2`, whose sine each element is; NaN outside `-1..=1`.
     asin = Asin + complex, derivative "`1/sqrt(1 - x²)`, which is infinite at 1 and -1.",
-        example "assert_eq!(Tensor::from(0.0).asin()?.item::<f64>()?, 0.0);";
+        example "assert_eq!(Tensor::from(0.0).asin()?.item::<f64>()?, 0.0);",
+        python: asin(), python: arcsin();
 
     /// The angle in radians, from `0` to `π`, whose cosine each element is; NaN outside `-1..=1`.
     acos = Acos + complex, derivative "`-1/sqrt(1 - x²)`, which is infinite at 1 and -1.",
-        example "assert_eq!(Tensor::from(1.0).acos()?.item::<f64>()?, 0.0);";
+        example "assert_eq!(Tensor::from(1.0).acos()?.item::<f64>()?, 0.0);",
+        python: acos(), python: arccos();
 
     /// The angle in radians, from `-π/2` to `π/2`, whose tangent each element is.
     atan = Atan + complex, derivative "`1/(1 + x²)`.",
-        example "assert_eq!(Tensor::from(0.0).atan()?.item::<f64>()?, 0.0);";
+        example "assert_eq!(Tensor::from(0.0).atan()?.item::<f64>()?, 0.0);",
+        python: atan(), python: arctan();
 
     /// The hyperbolic sine, elementwise.
     sinh = Sinh + complex, derivative "`cosh(x)`.",
@@ -52,20 +57,67 @@ smooth! { OPS;
 
     /// The number whose hyperbolic sine each element is.
     asinh = Asinh + complex, derivative "`1/sqrt(x² + 1)`.",
-        example "assert_eq!(Tensor::from(0.0).asinh()?.item::<f64>()?, 0.0);";
+        example "assert_eq!(Tensor::from(0.0).asinh()?.item::<f64>()?, 0.0);",
+        python: asinh(), python: arcsinh();
 
     /// The number, not negative, whose hyperbolic cosine each element is; NaN below 1.
     acosh = Acosh + complex, derivative "`1/sqrt(x² - 1)`, which is infinite at 1; NaN below 1, also below -1.",
-        example "assert_eq!(Tensor::from(1.0).acosh()?.item::<f64>()?, 0.0);";
+        example "assert_eq!(Tensor::from(1.0).acosh()?.item::<f64>()?, 0.0);",
+        python: acosh(), python: arccosh();
 
     /// The number whose hyperbolic tangent each element is; NaN outside `-1..=1`.
     atanh = Atanh + complex, derivative "`1/(1 - x²)`, which is infinite at 1 and -1.",
-        example "assert_eq!(Tensor::from([0.0, 1.0]).atanh()?.to_vec::<f64>()?, [0.0, f64::INFINITY]);";
+        example "assert_eq!(Tensor::from([0.0, 1.0]).atanh()?.to_vec::<f64>()?, [0.0, f64::INFINITY]);",
+        python: atanh(), python: arctanh();
 
     /// `sin(πx)/(πx)`, elementwise, 1 at 0; exactly 0 at the other whole numbers and at infinity.
     sinc = Sinc, derivative "`(cos(πx) - sinc(x))/x`, with its limit 0 at 0; all derivatives are exact near 0.",
         example "assert_eq!(Tensor::from(0.0).sinc()?.item::<f64>()?, 1.0);",
         python: sinc(), python: special::sinc();
+
+    /// The angle in radians of an angle in degrees.
+    deg2rad = Deg2rad, derivative "`π/180`.",
+        example "assert_eq!(Tensor::from(180.0).deg2rad()?.item::<f64>()?, std::f64::consts::PI);";
+
+    /// The angle in degrees of an angle in radians.
+    rad2deg = Rad2deg, derivative "`180/π`.",
+        example "assert_eq!(Tensor::from(std::f64::consts::PI).rad2deg()?.item::<f64>()?, 180.0);";
+}
+
+impl Facts for Deg2rad {
+    const DOMAIN: (f64, f64) = (-180.0, 180.0);
+    fn reference(x: f64) -> f64 {
+        x.to_radians()
+    }
+}
+
+impl Smooth for Deg2rad {
+    const READS_INPUT: bool = false;
+    #[inline(always)]
+    fn scalar<T: Float>(x: T) -> T {
+        x * T::from_f64(PI / 180.0)
+    }
+    fn derivative(d: &Tensor, _: &Tensor, _: &Tensor) -> Result<Tensor> {
+        d.mul(PI / 180.0)
+    }
+}
+
+impl Facts for Rad2deg {
+    const DOMAIN: (f64, f64) = (-4.0, 4.0);
+    fn reference(x: f64) -> f64 {
+        x.to_degrees()
+    }
+}
+
+impl Smooth for Rad2deg {
+    const READS_INPUT: bool = false;
+    #[inline(always)]
+    fn scalar<T: Float>(x: T) -> T {
+        x * T::from_f64(180.0 / PI)
+    }
+    fn derivative(d: &Tensor, _: &Tensor, _: &Tensor) -> Result<Tensor> {
+        d.mul(180.0 / PI)
+    }
 }
 
 impl Facts for Sin {
