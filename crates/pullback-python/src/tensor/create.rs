@@ -256,6 +256,7 @@ fn linspace(
 #[pyfunction]
 #[pyo3(signature = (start, end, steps, base=10.0, *, dtype=None, device=None, requires_grad=false))]
 fn logspace(
+    py: Python<'_>,
     start: &Bound<'_, PyAny>,
     end: &Bound<'_, PyAny>,
     steps: &Bound<'_, PyAny>,
@@ -267,10 +268,11 @@ fn logspace(
     let _ = device;
     let steps = count("logspace", "steps", 0, steps)?;
     let (start, end) = (plain_number("logspace", "start", start)?, plain_number("logspace", "end", end)?);
-    check_memory("logspace", &[steps], DType::F64)?;
-    let exponents = Tensor::linspace(start, end, steps, DType::F64).or_raise()?;
-    let powers = Tensor::from(base).pow(&exponents).or_raise()?;
-    finish(powers.to_dtype(dtype_or(dtype, DType::F32)).or_raise()?, requires_grad)
+    let dtype = dtype_or(dtype, DType::F32);
+    let powers = create(py, "logspace", &[steps], || {
+        Tensor::from(base).pow(Tensor::linspace(start, end, steps, DType::F64)?)?.to_dtype(dtype)
+    })?;
+    finish(powers, requires_grad)
 }
 
 /// The positions of the lower triangle of a `row × col` matrix, as rows and columns: `[2, count]`.
