@@ -49,6 +49,10 @@ class dtype:
     def to_real(self) -> _dtype: ...
     def to_complex(self) -> _dtype: ...
 
+def get_default_dtype() -> _dtype: ...
+
+def set_default_dtype(d: _DTypeLike) -> None: ...
+
 bool: dtype
 
 uint8: dtype
@@ -94,6 +98,12 @@ class Tensor:
     @requires_grad.setter
     def requires_grad(self, value: _bool) -> None: ...
     def requires_grad_(self, /, requires_grad: _bool = True) -> Tensor: ...
+    @property
+    def data(self) -> Tensor: ...
+    @data.setter
+    def data(self, value: Tensor) -> None: ...
+    @property
+    def grad_fn(self) -> Any | None: ...
     @property
     def is_leaf(self) -> _bool: ...
     @property
@@ -146,6 +156,14 @@ class Tensor:
     @overload
     def size(self, dim: SupportsIndex) -> _int: ...
     def dim(self) -> _int: ...
+    @overload
+    def stride(self, dim: None = None) -> tuple[_int, ...]: ...
+    @overload
+    def stride(self, dim: SupportsIndex) -> _int: ...
+    def is_contiguous(self) -> _bool: ...
+    def view_as(self, other: Tensor) -> Tensor: ...
+    def reshape_as(self, other: Tensor) -> Tensor: ...
+    def expand_as(self, other: Tensor) -> Tensor: ...
     def numel(self) -> _int: ...
     def nelement(self) -> _int: ...
     def element_size(self) -> _int: ...
@@ -240,12 +258,21 @@ class Tensor:
     def __mod__(self, other: Tensor | _Number, /) -> Tensor: ...
     def __rmod__(self, other: Tensor | _Number, /) -> Tensor: ...
     def __divmod__(self, other: Tensor | _Number, /) -> tuple[Tensor, Tensor]: ...
-    def __and__(self, other: Tensor | _bool, /) -> Tensor: ...
-    def __rand__(self, other: Tensor | _bool, /) -> Tensor: ...
-    def __or__(self, other: Tensor | _bool, /) -> Tensor: ...
-    def __ror__(self, other: Tensor | _bool, /) -> Tensor: ...
-    def __xor__(self, other: Tensor | _bool, /) -> Tensor: ...
-    def __rxor__(self, other: Tensor | _bool, /) -> Tensor: ...
+    def __and__(self, other: Tensor | _int, /) -> Tensor: ...
+    def __rand__(self, other: Tensor | _int, /) -> Tensor: ...
+    def __or__(self, other: Tensor | _int, /) -> Tensor: ...
+    def __ror__(self, other: Tensor | _int, /) -> Tensor: ...
+    def __xor__(self, other: Tensor | _int, /) -> Tensor: ...
+    def __rxor__(self, other: Tensor | _int, /) -> Tensor: ...
+    def __lshift__(self, other: Tensor | _int, /) -> Tensor: ...
+    def __rlshift__(self, other: Tensor | _int, /) -> Tensor: ...
+    def __rshift__(self, other: Tensor | _int, /) -> Tensor: ...
+    def __rrshift__(self, other: Tensor | _int, /) -> Tensor: ...
+    def __iand__(self, other: Tensor | _int, /) -> Tensor: ...
+    def __ior__(self, other: Tensor | _int, /) -> Tensor: ...
+    def __ixor__(self, other: Tensor | _int, /) -> Tensor: ...
+    def __ilshift__(self, other: Tensor | _int, /) -> Tensor: ...
+    def __irshift__(self, other: Tensor | _int, /) -> Tensor: ...
     def tolist(self) -> Any: ...
     def item(self) -> Any: ...
     def __len__(self) -> _int: ...
@@ -272,6 +299,9 @@ class Tensor:
     def __isub__(self, other: Tensor | _Number, /) -> Tensor: ...
     def __imul__(self, other: Tensor | _Number, /) -> Tensor: ...
     def __itruediv__(self, other: Tensor | _Number, /) -> Tensor: ...
+    def __ifloordiv__(self, other: Tensor | _Number, /) -> Tensor: ...
+    def __imod__(self, other: Tensor | _Number, /) -> Tensor: ...
+    def __ipow__(self, other: Tensor | _Number, /) -> Tensor: ...  # type: ignore[misc]
     def __neg__(self) -> Tensor: ...
     def __pos__(self) -> Tensor: ...
     def __abs__(self) -> Tensor: ...
@@ -289,10 +319,20 @@ class Tensor:
         """Return divmod(value, self)."""
     def abs(self, /) -> Tensor:
         """The magnitude, elementwise."""
+    def abs_(self, /) -> Tensor:
+        """Gives this object the result of `abs` with the same arguments, converted to its dtype, and returns the object."""
+    def absolute(self, /) -> Tensor:
+        """The magnitude, elementwise."""
+    def absolute_(self, /) -> Tensor:
+        """Gives this object the result of `absolute` with the same arguments, converted to its dtype, and returns the object."""
     def acos(self, /) -> Tensor:
         """The angle in radians, from `0` to `π`, whose cosine each element is; NaN outside `-1..=1`."""
+    def acos_(self, /) -> Tensor:
+        """Gives this object the result of `acos` with the same arguments, converted to its dtype, and returns the object."""
     def acosh(self, /) -> Tensor:
         """The number, not negative, whose hyperbolic cosine each element is; NaN below 1."""
+    def acosh_(self, /) -> Tensor:
+        """Gives this object the result of `acosh` with the same arguments, converted to its dtype, and returns the object."""
     def adaptive_avg_pool1d(self, /, output_size: SupportsIndex | Iterable[SupportsIndex]) -> Tensor:
         """The means of windows that cut sequences into the given number of parts. Window `k` of `n` over `output_size` elements
         goes from `k·size/n`, rounded down, to `(k + 1)·size/n`, rounded up.
@@ -317,14 +357,33 @@ class Tensor:
         """The largest elements of windows that cut volumes into the given numbers of parts, which are those of
         `adaptive_avg_pool3d`.
         """
-    def add(self, /, other: Tensor | _Number) -> Tensor:
-        """Adds `other`, elementwise."""
+    @overload
+    def add(self, /, other: Tensor | _Number) -> Tensor: ...
+    @overload
+    def add(self, /, other: Tensor | _Number, alpha: Tensor | _Number) -> Tensor: ...
+    def addcdiv(self, /, tensor1: Tensor, tensor2: Tensor, value: Tensor | _Number = 1) -> Tensor:
+        """The tensor plus `value·tensor1/tensor2`, elementwise."""
+    def addcmul(self, /, tensor1: Tensor, tensor2: Tensor, value: Tensor | _Number = 1) -> Tensor:
+        """The tensor plus `value·tensor1·tensor2`, elementwise."""
+    def addmm(self, /, mat1: Tensor, mat2: Tensor, beta: SupportsFloat = 1.0, alpha: SupportsFloat = 1.0) -> Tensor:
+        """`beta·self + alpha·(mat1 @ mat2)`. If `beta` is 0 this tensor does not count, whatever it holds."""
+    def addmv(self, /, mat: Tensor, vec: Tensor, beta: SupportsFloat = 1.0, alpha: SupportsFloat = 1.0) -> Tensor:
+        """`beta·self + alpha·(mat @ vec)`. If `beta` is 0 this tensor does not count, whatever it holds."""
     def affine_grid(self, /, size: SupportsIndex | Iterable[SupportsIndex], align_corners: _bool = False) -> Tensor:
         """The grid for `grid_sample` that affine maps make: place `p` of the result is at `A p + b` of the image, where
         the tensor holds `[A, b]` for each image.
         """
     def all(self, /, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: _bool = False) -> Tensor:
         """Whether all elements are non-zero along `dim`, all of them if the list is empty."""
+    def allclose(
+        self,
+        /,
+        other: Tensor,
+        rtol: SupportsFloat = 1e-5,
+        atol: SupportsFloat = 1e-8,
+        equal_nan: _bool = False,
+    ) -> _bool:
+        """Whether `isclose` holds for all elements."""
     def amax(self, /, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: _bool = False) -> Tensor:
         """The largest elements over `dim`, all of them if the list is empty; NaN where there is one."""
     def amin(self, /, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: _bool = False) -> Tensor:
@@ -335,22 +394,62 @@ class Tensor:
         """The angle of each number from the positive real axis, from -π to π: 0 or π for real ones, NaN for NaN."""
     def any(self, /, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: _bool = False) -> Tensor:
         """Whether any element is non-zero along `dim`, all of them if the list is empty."""
+    def arccos(self, /) -> Tensor:
+        """The angle in radians, from `0` to `π`, whose cosine each element is; NaN outside `-1..=1`."""
+    def arccos_(self, /) -> Tensor:
+        """Gives this object the result of `arccos` with the same arguments, converted to its dtype, and returns the object."""
+    def arccosh(self, /) -> Tensor:
+        """The number, not negative, whose hyperbolic cosine each element is; NaN below 1."""
+    def arccosh_(self, /) -> Tensor:
+        """Gives this object the result of `arccosh` with the same arguments, converted to its dtype, and returns the object."""
+    def arcsin(self, /) -> Tensor:
+        """The angle in radians, from `-π/2` to `π/2`, whose sine each element is; NaN outside `-1..=1`."""
+    def arcsin_(self, /) -> Tensor:
+        """Gives this object the result of `arcsin` with the same arguments, converted to its dtype, and returns the object."""
+    def arcsinh(self, /) -> Tensor:
+        """The number whose hyperbolic sine each element is."""
+    def arcsinh_(self, /) -> Tensor:
+        """Gives this object the result of `arcsinh` with the same arguments, converted to its dtype, and returns the object."""
+    def arctan(self, /) -> Tensor:
+        """The angle in radians, from `-π/2` to `π/2`, whose tangent each element is."""
+    def arctan2(self, /, other: Tensor | _Number) -> Tensor:
+        """The angle in radians, from `-π` to `π`, of the point whose ordinate is this tensor and whose abscissa is `other`."""
+    def arctan2_(self, /, other: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `arctan2` with the same arguments, converted to its dtype, and returns the object."""
+    def arctan_(self, /) -> Tensor:
+        """Gives this object the result of `arctan` with the same arguments, converted to its dtype, and returns the object."""
+    def arctanh(self, /) -> Tensor:
+        """The number whose hyperbolic tangent each element is; NaN outside `-1..=1`."""
+    def arctanh_(self, /) -> Tensor:
+        """Gives this object the result of `arctanh` with the same arguments, converted to its dtype, and returns the object."""
     def argmax(self, /, dim: SupportsIndex | None = None, keepdim: _bool = False) -> Tensor:
         """The position of the largest element along `dim`, or for `None` of all elements in row-major order, as `int64`."""
     def argmin(self, /, dim: SupportsIndex | None = None, keepdim: _bool = False) -> Tensor:
         """The position of the smallest element along `dim`, or for `None` of all elements in row-major order, as `int64`."""
-    def argsort(self, /, dim: SupportsIndex = -1, descending: _bool = False) -> Tensor:
+    def argsort(self, /, dim: SupportsIndex = -1, descending: _bool = False, stable: _bool = False) -> Tensor:
         """The positions of the elements in order along `dim`, as `int64`: the second result of `sort`."""
+    def argwhere(self, /) -> Tensor:
+        """The positions of the elements that are not zero, in row-major order, as `int64`; those of `True` in a mask."""
     def asin(self, /) -> Tensor:
         """The angle in radians, from `-π/2` to `π/2`, whose sine each element is; NaN outside `-1..=1`."""
+    def asin_(self, /) -> Tensor:
+        """Gives this object the result of `asin` with the same arguments, converted to its dtype, and returns the object."""
     def asinh(self, /) -> Tensor:
         """The number whose hyperbolic sine each element is."""
+    def asinh_(self, /) -> Tensor:
+        """Gives this object the result of `asinh` with the same arguments, converted to its dtype, and returns the object."""
     def atan(self, /) -> Tensor:
         """The angle in radians, from `-π/2` to `π/2`, whose tangent each element is."""
     def atan2(self, /, other: Tensor | _Number) -> Tensor:
         """The angle in radians, from `-π` to `π`, of the point whose ordinate is this tensor and whose abscissa is `other`."""
+    def atan2_(self, /, other: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `atan2` with the same arguments, converted to its dtype, and returns the object."""
+    def atan_(self, /) -> Tensor:
+        """Gives this object the result of `atan` with the same arguments, converted to its dtype, and returns the object."""
     def atanh(self, /) -> Tensor:
         """The number whose hyperbolic tangent each element is; NaN outside `-1..=1`."""
+    def atanh_(self, /) -> Tensor:
+        """Gives this object the result of `atanh` with the same arguments, converted to its dtype, and returns the object."""
     def avg_pool1d(
         self,
         /,
@@ -384,6 +483,17 @@ class Tensor:
         divisor_override: SupportsIndex | None = None,
     ) -> Tensor:
         """The mean of each window over volumes: `avg_pool1d` over the last 3 dimensions."""
+    def baddbmm(
+        self,
+        /,
+        batch1: Tensor,
+        batch2: Tensor,
+        beta: SupportsFloat = 1.0,
+        alpha: SupportsFloat = 1.0,
+    ) -> Tensor:
+        """`beta·self + alpha·(batch1 @ batch2)` for batches of matrices. If `beta` is 0 this tensor does not count, whatever it
+        holds.
+        """
     def batch_norm(
         self,
         /,
@@ -430,8 +540,38 @@ class Tensor:
         """The cross entropy of the probabilities `target` and `sigmoid` of this tensor, `-t·log(p) - (1 - t)·log(1 - p)`, computed
         without overflow.
         """
-    def bincount(self, /, length: SupportsIndex, weights: Tensor | None = None) -> Tensor:
-        """How often each of the numbers from 0 to `length - 1` occurs among the elements, or the sum of their weights."""
+    @overload
+    def bincount(self, /, length: SupportsIndex, weights: Tensor | None = None) -> Tensor: ...
+    @overload
+    def bincount(self, /, weights: Tensor | None = None, minlength: SupportsIndex = 0) -> Tensor: ...
+    def bitwise_and(self, /, other: Tensor | _Number) -> Tensor:
+        """The bits that are set in both operands; of bools, whether both are true."""
+    def bitwise_and_(self, /, other: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `bitwise_and` with the same arguments, converted to its dtype, and returns the object."""
+    def bitwise_left_shift(self, /, other: Tensor | _Number) -> Tensor:
+        """The integers with their bits moved up by as many places as the right operand says, which multiplies by powers of 2 and wraps."""
+    def bitwise_left_shift_(self, /, other: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `bitwise_left_shift` with the same arguments, converted to its dtype, and returns the object."""
+    def bitwise_not(self, /) -> Tensor:
+        """The integers with all bits inverted: `-x - 1` of those with a sign. Of bools, whether they are false."""
+    def bitwise_not_(self, /) -> Tensor:
+        """Gives this object the result of `bitwise_not` with the same arguments, converted to its dtype, and returns the object."""
+    def bitwise_or(self, /, other: Tensor | _Number) -> Tensor:
+        """The bits that are set in at least one operand; of bools, whether one is true."""
+    def bitwise_or_(self, /, other: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `bitwise_or` with the same arguments, converted to its dtype, and returns the object."""
+    def bitwise_right_shift(self, /, other: Tensor | _Number) -> Tensor:
+        """The integers with their bits moved down by as many places as the right operand says, which divides by powers of 2 and
+        rounds down.
+        """
+    def bitwise_right_shift_(self, /, other: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `bitwise_right_shift` with the same arguments, converted to its dtype, and returns the object."""
+    def bitwise_xor(self, /, other: Tensor | _Number) -> Tensor:
+        """The bits that are set in exactly one operand; of bools, whether they differ."""
+    def bitwise_xor_(self, /, other: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `bitwise_xor` with the same arguments, converted to its dtype, and returns the object."""
+    def bmm(self, /, mat2: Tensor) -> Tensor:
+        """The products of two batches of matrices: `matmul` of nothing else."""
     @overload
     def broadcast_to(self, /, *shape: SupportsIndex) -> Tensor:
         """The tensor repeated along dimensions of size 1, and along new leading ones, without copying."""
@@ -443,12 +583,18 @@ class Tensor:
         """
     def cbrt(self, /) -> Tensor:
         """The cube root, elementwise, also of negative numbers."""
+    def cbrt_(self, /) -> Tensor:
+        """Gives this object the result of `cbrt` with the same arguments, converted to its dtype, and returns the object."""
     def cdist(self, /, x2: Tensor, p: SupportsFloat = 2.0) -> Tensor:
         """The distances of all pairs of rows of two tensors: the `p`-norms of their differences."""
     def ceil(self, /) -> Tensor:
         """The smallest whole number not below each element."""
+    def ceil_(self, /) -> Tensor:
+        """Gives this object the result of `ceil` with the same arguments, converted to its dtype, and returns the object."""
     def celu(self, /, alpha: SupportsFloat = 1.0) -> Tensor:
         """`x` where it is positive, else `alpha·(exp(x/alpha) - 1)`."""
+    def celu_(self, /, alpha: SupportsFloat = 1.0) -> Tensor:
+        """Gives this object the result of `celu` with the same arguments, converted to its dtype, and returns the object."""
     def channel_shuffle(self, /, groups: SupportsIndex) -> Tensor:
         """The channels in another order: those of `groups` equal groups in turn, the first of each, then the second of each."""
     def cholesky(self, /) -> Tensor:
@@ -459,8 +605,22 @@ class Tensor:
         """The tensor cut along `dim` into at most `chunks` parts of equal size, the last of which may be smaller. The parts
         are views.
         """
-    def clamp(self, /, min: SupportsFloat | None = None, max: SupportsFloat | None = None) -> Tensor:
-        """The elements, with those below `min` and above `max` replaced by that bound; NaN stays NaN."""
+    @overload
+    def clamp(self, /, min: Tensor | None = None, max: Tensor | None = None) -> Tensor: ...
+    @overload
+    def clamp(self, /, min: SupportsFloat | None = None, max: SupportsFloat | None = None) -> Tensor: ...
+    def clamp_(self, /, min: SupportsFloat | None = None, max: SupportsFloat | None = None) -> Tensor:
+        """Gives this object the result of `clamp` with the same arguments, converted to its dtype, and returns the object."""
+    def clamp_max(self, /, max: Tensor | _Number) -> Tensor:
+        """The elements, with those above `max` replaced by it: `clamp` with one bound, a number or a tensor."""
+    def clamp_min(self, /, min: Tensor | _Number) -> Tensor:
+        """The elements, with those below `min` replaced by it: `clamp` with one bound, a number or a tensor."""
+    @overload
+    def clip(self, /, min: Tensor | None = None, max: Tensor | None = None) -> Tensor: ...
+    @overload
+    def clip(self, /, min: SupportsFloat | None = None, max: SupportsFloat | None = None) -> Tensor: ...
+    def clip_(self, /, min: SupportsFloat | None = None, max: SupportsFloat | None = None) -> Tensor:
+        """Gives this object the result of `clip` with the same arguments, converted to its dtype, and returns the object."""
     def col2im(
         self,
         /,
@@ -552,10 +712,18 @@ class Tensor:
         dilation: SupportsIndex | Iterable[SupportsIndex] = 1,
     ) -> Tensor:
         """The transpose of the convolution of volumes: `conv_transpose1d` over three dimensions."""
+    def corrcoef(self, /) -> Tensor:
+        """The correlations of variables, which are the rows, from observations, which are the columns: covariances divided by both
+        standard deviations.
+        """
     def cos(self, /) -> Tensor:
         """The cosine, elementwise, of an angle in radians."""
+    def cos_(self, /) -> Tensor:
+        """Gives this object the result of `cos` with the same arguments, converted to its dtype, and returns the object."""
     def cosh(self, /) -> Tensor:
         """The hyperbolic cosine, elementwise."""
+    def cosh_(self, /) -> Tensor:
+        """Gives this object the result of `cosh` with the same arguments, converted to its dtype, and returns the object."""
     def cosine_embedding_loss(
         self,
         /,
@@ -574,6 +742,14 @@ class Tensor:
         keepdim: _bool = False,
     ) -> Tensor:
         """How many elements along `dim` are not zero, all dimensions if the list is empty, as `int64`."""
+    def cov(
+        self,
+        /,
+        correction: SupportsIndex = 1,
+        fweights: Tensor | None = None,
+        aweights: Tensor | None = None,
+    ) -> Tensor:
+        """The covariances of variables, which are the rows, from observations, which are the columns."""
     def cross(self, /, other: Tensor, dim: SupportsIndex = -1) -> Tensor:
         """The cross products of vectors of three elements along `dim`."""
     def cross_entropy(
@@ -605,10 +781,18 @@ class Tensor:
         """The largest element up to each one along `dim`, and its position, as `int64`; NaN from the first NaN on."""
     def cummin(self, /, dim: SupportsIndex) -> return_types.cummin:
         """The smallest element up to each one along `dim`, and its position, as `int64`; NaN from the first NaN on."""
-    def cumprod(self, /, dim: SupportsIndex) -> Tensor:
+    def cumprod(self, /, dim: SupportsIndex, dtype: _DTypeLike | None = None) -> Tensor:
         """The running product along `dim`: element `k` is the product of the elements up to and including `k`."""
-    def cumsum(self, /, dim: SupportsIndex) -> Tensor:
+    def cumprod_(self, /, dim: SupportsIndex, dtype: _DTypeLike | None = None) -> Tensor:
+        """Gives this object the result of `cumprod` with the same arguments, converted to its dtype, and returns the object."""
+    def cumsum(self, /, dim: SupportsIndex, dtype: _DTypeLike | None = None) -> Tensor:
         """The running sum along `dim`: element `k` is the sum of the elements up to and including `k`."""
+    def cumsum_(self, /, dim: SupportsIndex, dtype: _DTypeLike | None = None) -> Tensor:
+        """Gives this object the result of `cumsum` with the same arguments, converted to its dtype, and returns the object."""
+    def deg2rad(self, /) -> Tensor:
+        """The angle in radians of an angle in degrees."""
+    def deg2rad_(self, /) -> Tensor:
+        """Gives this object the result of `deg2rad` with the same arguments, converted to its dtype, and returns the object."""
     def det(self, /) -> Tensor:
         """The determinants of matrices."""
     def detach(self, /) -> Tensor:
@@ -634,8 +818,14 @@ class Tensor:
         """The differences of neighbours along `dim`, taken `n` times: element `k` of the first is `x[k + 1] - x[k]`."""
     def digamma(self, /) -> Tensor:
         """The derivative of `lgamma`, elementwise: minus infinity at 0, NaN at the negative whole numbers."""
+    def digamma_(self, /) -> Tensor:
+        """Gives this object the result of `digamma` with the same arguments, converted to its dtype, and returns the object."""
     def div(self, /, other: Tensor | _Number) -> Tensor:
         """Divides by `other`, elementwise; integers are divided as floats."""
+    def divide(self, /, other: Tensor | _Number) -> Tensor:
+        """Divides by `other`, elementwise; integers are divided as floats."""
+    def divide_(self, /, other: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `divide` with the same arguments, converted to its dtype, and returns the object."""
     def dot(self, /, other: Tensor) -> Tensor:
         """The scalar product of two vectors."""
     def dynamic_slice(self, /, dim: SupportsIndex, start: Tensor, length: SupportsIndex) -> Tensor:
@@ -654,20 +844,36 @@ class Tensor:
         """The eigenvalues of symmetric matrices in rising order."""
     def elu(self, /, alpha: SupportsFloat = 1.0) -> Tensor:
         """`x` where it is positive, else `alpha·(exp(x) - 1)`, exact also near 0."""
+    def elu_(self, /, alpha: SupportsFloat = 1.0) -> Tensor:
+        """Gives this object the result of `elu` with the same arguments, converted to its dtype, and returns the object."""
     def embedding(self, /, weight: Tensor, padding_idx: SupportsIndex | None = None) -> Tensor:
         """The rows of the table `weight` that the elements name."""
     def eq(self, /, other: Tensor | _Number) -> Tensor:
         """True where the elements are equal."""
+    def eq_(self, /, other: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `eq` with the same arguments, converted to its dtype, and returns the object."""
+    def equal(self, /, other: Tensor) -> _bool:
+        """Whether both tensors have the same dtype, shape and elements; NaN equals nothing."""
     def erf(self, /) -> Tensor:
         """The error function, elementwise: `2/sqrt(π)` times the integral of `exp(-t²)` from 0 to `x`."""
+    def erf_(self, /) -> Tensor:
+        """Gives this object the result of `erf` with the same arguments, converted to its dtype, and returns the object."""
     def erfc(self, /) -> Tensor:
         """`1 - erf(x)`, elementwise, exact also where `erf` is close to 1."""
+    def erfc_(self, /) -> Tensor:
+        """Gives this object the result of `erfc` with the same arguments, converted to its dtype, and returns the object."""
     def erfinv(self, /) -> Tensor:
         """The inverse of `erf`, elementwise; infinite at -1 and 1, NaN beyond."""
+    def erfinv_(self, /) -> Tensor:
+        """Gives this object the result of `erfinv` with the same arguments, converted to its dtype, and returns the object."""
     def exp(self, /) -> Tensor:
         """The exponential function, elementwise."""
     def exp2(self, /) -> Tensor:
         """Two to the power of each element."""
+    def exp2_(self, /) -> Tensor:
+        """Gives this object the result of `exp2` with the same arguments, converted to its dtype, and returns the object."""
+    def exp_(self, /) -> Tensor:
+        """Gives this object the result of `exp` with the same arguments, converted to its dtype, and returns the object."""
     @overload
     def expand(self, /, *sizes: SupportsIndex) -> Tensor:
         """`broadcast_to` to `sizes`, in which -1 stands for the size that the dimension has."""
@@ -675,6 +881,12 @@ class Tensor:
     def expand(self, /, sizes: SupportsIndex | Iterable[SupportsIndex]) -> Tensor: ...
     def expm1(self, /) -> Tensor:
         """`exp(x) - 1`, elementwise, exact also for small `x`."""
+    def expm1_(self, /) -> Tensor:
+        """Gives this object the result of `expm1` with the same arguments, converted to its dtype, and returns the object."""
+    def fix(self, /) -> Tensor:
+        """The whole part: each element without its fraction."""
+    def fix_(self, /) -> Tensor:
+        """Gives this object the result of `fix` with the same arguments, converted to its dtype, and returns the object."""
     def flatten(self, /, start_dim: SupportsIndex = 0, end_dim: SupportsIndex = -1) -> Tensor:
         """The dimensions from `start_dim` to `end_dim`, both included, merged into one."""
     @overload
@@ -682,14 +894,30 @@ class Tensor:
         """The elements in reverse order along `dims`, without copying."""
     @overload
     def flip(self, /, dims: SupportsIndex | Iterable[SupportsIndex]) -> Tensor: ...
+    def fliplr(self, /) -> Tensor:
+        """The columns in reverse order: a matrix turned over from left to right."""
+    def flipud(self, /) -> Tensor:
+        """The rows in reverse order: a matrix turned upside down."""
     def floor(self, /) -> Tensor:
         """The largest whole number not above each element."""
-    def floor_divide(self, /, divisor: Tensor | _Number) -> Tensor:
-        """The quotient of each element and `divisor`, rounded down. Python's `//`."""
+    def floor_(self, /) -> Tensor:
+        """Gives this object the result of `floor` with the same arguments, converted to its dtype, and returns the object."""
+    def floor_divide(self, /, other: Tensor | _Number) -> Tensor:
+        """The quotient of each element and `other`, rounded down. Python's `//`."""
+    def floor_divide_(self, /, other: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `floor_divide` with the same arguments, converted to its dtype, and returns the object."""
+    def fmax(self, /, other: Tensor | _Number) -> Tensor:
+        """The larger of two elements, or the other one if one is NaN."""
+    def fmin(self, /, other: Tensor | _Number) -> Tensor:
+        """The smaller of two elements, or the other one if one is NaN."""
     def fmod(self, /, other: Tensor | _Number) -> Tensor:
         """What is left of each element after a division by `other` whose quotient is rounded towards zero: it has the
         sign of the element. Rust's `%`.
         """
+    def fmod_(self, /, other: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `fmod` with the same arguments, converted to its dtype, and returns the object."""
+    def frac(self, /) -> Tensor:
+        """What `trunc` takes off: the part behind the point, with the sign of the element."""
     def gather(self, /, dim: SupportsIndex, index: Tensor) -> Tensor:
         """The elements along `dim` at the places that `index` gives, one by one:
         `out[.., i, ..] = x[.., index[.., i, ..], ..]`.
@@ -707,16 +935,30 @@ class Tensor:
         """
     def ge(self, /, other: Tensor | _Number) -> Tensor:
         """True where the left element is larger or equal."""
-    def gelu(self, /) -> Tensor:
-        """`x·Φ(x)`, elementwise, where `Φ` is the distribution function of the standard normal distribution; 0 at minus
-        infinity.
-        """
+    def ge_(self, /, other: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `ge` with the same arguments, converted to its dtype, and returns the object."""
+    def gelu(self, /, approximate: Literal['none', 'tanh'] = 'none') -> Tensor:
+        """`gelu`, exact or by the formula of `gelu_tanh`."""
+    def gelu_(self, /, approximate: Literal['none', 'tanh'] = 'none') -> Tensor:
+        """Gives this object the result of `gelu` with the same arguments, converted to its dtype, and returns the object."""
     def gelu_tanh(self, /) -> Tensor:
         """`x/2·(1 + tanh(sqrt(2/π)·(x + 0.044715·x³)))`, elementwise: the approximation of `gelu` that
         PyTorch has as `approximate=\\"tanh\\"`.
         """
+    def gelu_tanh_(self, /) -> Tensor:
+        """Gives this object the result of `gelu_tanh` with the same arguments, converted to its dtype, and returns the object."""
+    def ger(self, /, vec2: Tensor) -> Tensor:
+        """The matrix of all products of an element of one vector with an element of another."""
     def glu(self, /, dim: SupportsIndex = -1) -> Tensor:
         """The first half along `dim` times the sigmoid of the second."""
+    def greater(self, /, other: Tensor | _Number) -> Tensor:
+        """True where the left element is larger."""
+    def greater_(self, /, other: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `greater` with the same arguments, converted to its dtype, and returns the object."""
+    def greater_equal(self, /, other: Tensor | _Number) -> Tensor:
+        """True where the left element is larger or equal."""
+    def greater_equal_(self, /, other: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `greater_equal` with the same arguments, converted to its dtype, and returns the object."""
     def grid_sample(
         self,
         /,
@@ -739,14 +981,24 @@ class Tensor:
         """
     def gt(self, /, other: Tensor | _Number) -> Tensor:
         """True where the left element is larger."""
+    def gt_(self, /, other: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `gt` with the same arguments, converted to its dtype, and returns the object."""
     def hardshrink(self, /, lambd: SupportsFloat = 0.5) -> Tensor:
         """`x` where it is larger than `lambd` in size, else 0."""
     def hardsigmoid(self, /) -> Tensor:
         """`clamp(x/6 + 1/2, 0, 1)`, elementwise."""
+    def hardsigmoid_(self, /) -> Tensor:
+        """Gives this object the result of `hardsigmoid` with the same arguments, converted to its dtype, and returns the object."""
     def hardswish(self, /) -> Tensor:
         """`x·clamp(x + 3, 0, 6)/6`, elementwise."""
+    def hardswish_(self, /) -> Tensor:
+        """Gives this object the result of `hardswish` with the same arguments, converted to its dtype, and returns the object."""
     def hardtanh(self, /, min_val: SupportsFloat = -1.0, max_val: SupportsFloat = 1.0) -> Tensor:
         """`x`, at least `min_val` and at most `max_val`."""
+    def hardtanh_(self, /, min_val: SupportsFloat = -1.0, max_val: SupportsFloat = 1.0) -> Tensor:
+        """Gives this object the result of `hardtanh` with the same arguments, converted to its dtype, and returns the object."""
+    def heaviside(self, /, values: Tensor) -> Tensor:
+        """0 below 0, 1 above, and at 0 what `values` says; NaN for NaN."""
     def hinge_embedding_loss(
         self,
         /,
@@ -771,8 +1023,12 @@ class Tensor:
         """
     def hypot(self, /, other: Tensor | _Number) -> Tensor:
         """`sqrt(x² + y²)`, elementwise, without overflow."""
+    def hypot_(self, /, other: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `hypot` with the same arguments, converted to its dtype, and returns the object."""
     def i0(self, /) -> Tensor:
         """The modified Bessel function of the first kind of order 0, elementwise."""
+    def i0_(self, /) -> Tensor:
+        """Gives this object the result of `i0` with the same arguments, converted to its dtype, and returns the object."""
     def i0e(self, /) -> Tensor:
         """`exp(-|x|)·i0(x)`, elementwise, which does not overflow."""
     def i1(self, /) -> Tensor:
@@ -794,16 +1050,24 @@ class Tensor:
         """The tensor with slices of `source` added along `dim` at the places that `index` gives; those that meet add up, in
         the order of the index.
         """
+    def index_add_(self, /, dim: SupportsIndex, index: Tensor, source: Tensor) -> Tensor:
+        """Gives this object the result of `index_add` with the same arguments, converted to its dtype, and returns the object."""
     def index_copy(self, /, dim: SupportsIndex, index: Tensor, source: Tensor) -> Tensor:
         """The tensor with slices of `source` written along `dim` at the places that `index` gives; of several writes to one
         place the last one stays.
         """
+    def index_copy_(self, /, dim: SupportsIndex, index: Tensor, source: Tensor) -> Tensor:
+        """Gives this object the result of `index_copy` with the same arguments, converted to its dtype, and returns the object."""
     def index_fill(self, /, dim: SupportsIndex, index: Tensor, value: Tensor | _Number) -> Tensor:
         """The tensor with the slices along `dim` at the places that `index` gives filled with one value."""
+    def index_fill_(self, /, dim: SupportsIndex, index: Tensor, value: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `index_fill` with the same arguments, converted to its dtype, and returns the object."""
     def index_put(self, /, indices: Iterable[Tensor], values: Tensor | _Number, accumulate: _bool = False) -> Tensor:
         """The tensor with `values` in the part that an index selects, or added to it if `accumulate`: then several values
         for one position add up, in row-major order.
         """
+    def index_put_(self, /, indices: Iterable[Tensor], values: Tensor | _Number, accumulate: _bool = False) -> Tensor:
+        """Gives this object the result of `index_put` with the same arguments, converted to its dtype, and returns the object."""
     def index_reduce(
         self,
         /,
@@ -816,8 +1080,20 @@ class Tensor:
         """The tensor with slices of `source` joined to those along `dim` at the places that `index` gives; the slices that were
         there take part if `include_self`.
         """
+    def index_reduce_(
+        self,
+        /,
+        dim: SupportsIndex,
+        index: Tensor,
+        source: Tensor,
+        reduce: Literal['sum', 'prod', 'mean', 'amax', 'amin'],
+        include_self: _bool = True,
+    ) -> Tensor:
+        """Gives this object the result of `index_reduce` with the same arguments, converted to its dtype, and returns the object."""
     def index_select(self, /, dim: SupportsIndex, index: Tensor) -> Tensor:
         """The slices along `dim` at the places that `index` gives."""
+    def inner(self, /, other: Tensor) -> Tensor:
+        """The sums of products over the last dimensions: every vector of this tensor with every one of the other."""
     def instance_norm(
         self,
         /,
@@ -840,12 +1116,29 @@ class Tensor:
         """Images of another size."""
     def inv(self, /) -> Tensor:
         """The inverses of matrices. To solve a system, `solve` is faster and more accurate."""
+    def inverse(self, /) -> Tensor:
+        """The inverses of matrices. To solve a system, `solve` is faster and more accurate."""
+    def isclose(
+        self,
+        /,
+        other: Tensor,
+        rtol: SupportsFloat = 1e-5,
+        atol: SupportsFloat = 1e-8,
+        equal_nan: _bool = False,
+    ) -> Tensor:
+        """True where `|x - y| <= atol + rtol·|y|`; infinities are close to themselves, NaN to nothing unless `equal_nan`."""
     def isfinite(self, /) -> Tensor:
         """True where an element is neither infinite nor NaN."""
+    def isfinite_(self, /) -> Tensor:
+        """Gives this object the result of `isfinite` with the same arguments, converted to its dtype, and returns the object."""
     def isinf(self, /) -> Tensor:
         """True where an element is infinite."""
+    def isinf_(self, /) -> Tensor:
+        """Gives this object the result of `isinf` with the same arguments, converted to its dtype, and returns the object."""
     def isnan(self, /) -> Tensor:
         """True where an element is NaN."""
+    def isnan_(self, /) -> Tensor:
+        """Gives this object the result of `isnan` with the same arguments, converted to its dtype, and returns the object."""
     def kl_div(
         self,
         /,
@@ -858,6 +1151,10 @@ class Tensor:
         """
     def kron(self, /, other: Tensor) -> Tensor:
         """Kronecker's product: every element of this tensor times the whole other one, as a block in its place."""
+    def kthvalue(self, /, k: SupportsIndex, dim: SupportsIndex = -1, keepdim: _bool = False) -> return_types.kthvalue:
+        """The element that comes at place `k`, counted from 1, if those along `dim` are put in rising order, and the position where it
+        was, as `int64`.
+        """
     def l1_loss(self, /, target: Tensor, reduction: Literal['none', 'mean', 'sum'] = 'mean') -> Tensor:
         """The absolute differences from `target`."""
     def layer_norm(
@@ -873,16 +1170,32 @@ class Tensor:
         """
     def le(self, /, other: Tensor | _Number) -> Tensor:
         """True where the left element is smaller or equal."""
+    def le_(self, /, other: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `le` with the same arguments, converted to its dtype, and returns the object."""
     def leaky_relu(self, /, negative_slope: SupportsFloat = 0.01) -> Tensor:
         """`x` where it is positive, else `negative_slope·x`."""
+    def leaky_relu_(self, /, negative_slope: SupportsFloat = 0.01) -> Tensor:
+        """Gives this object the result of `leaky_relu` with the same arguments, converted to its dtype, and returns the object."""
     def lerp(self, /, end: Tensor, weight: Tensor | _Number) -> Tensor:
         """The point between this tensor, for weight 0, and `end`, for weight 1: `x + weight·(end - x)`, which is exact at both
         ends. Other weights go beyond.
         """
+    def lerp_(self, /, end: Tensor, weight: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `lerp` with the same arguments, converted to its dtype, and returns the object."""
+    def less(self, /, other: Tensor | _Number) -> Tensor:
+        """True where the left element is smaller."""
+    def less_(self, /, other: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `less` with the same arguments, converted to its dtype, and returns the object."""
+    def less_equal(self, /, other: Tensor | _Number) -> Tensor:
+        """True where the left element is smaller or equal."""
+    def less_equal_(self, /, other: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `less_equal` with the same arguments, converted to its dtype, and returns the object."""
     def lgamma(self, /) -> Tensor:
         """The natural logarithm of the absolute value of the gamma function, elementwise; infinite at 0 and the negative
         whole numbers.
         """
+    def lgamma_(self, /) -> Tensor:
+        """Gives this object the result of `lgamma` with the same arguments, converted to its dtype, and returns the object."""
     def linear(self, /, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         """The linear layer `self @ weightᵀ + bias`."""
     def local_response_norm(
@@ -898,13 +1211,21 @@ class Tensor:
         """The natural logarithm, elementwise; NaN below 0."""
     def log10(self, /) -> Tensor:
         """The logarithm to base 10, elementwise; NaN below 0."""
+    def log10_(self, /) -> Tensor:
+        """Gives this object the result of `log10` with the same arguments, converted to its dtype, and returns the object."""
     def log1p(self, /) -> Tensor:
         """`log(1 + x)`, elementwise, exact also for small `x`."""
+    def log1p_(self, /) -> Tensor:
+        """Gives this object the result of `log1p` with the same arguments, converted to its dtype, and returns the object."""
     def log2(self, /) -> Tensor:
         """The logarithm to base 2, elementwise; NaN below 0."""
+    def log2_(self, /) -> Tensor:
+        """Gives this object the result of `log2` with the same arguments, converted to its dtype, and returns the object."""
+    def log_(self, /) -> Tensor:
+        """Gives this object the result of `log` with the same arguments, converted to its dtype, and returns the object."""
     def log_sigmoid(self, /) -> Tensor:
         """The logarithm of `sigmoid`, elementwise, without underflow."""
-    def log_softmax(self, /, dim: SupportsIndex) -> Tensor:
+    def log_softmax(self, /, dim: SupportsIndex, dtype: _DTypeLike | None = None) -> Tensor:
         """`x - log(Σ exp(x))` along `dim`, the logarithm of `softmax` without its rounding."""
     def logaddexp(self, /, other: Tensor | _Number) -> Tensor:
         """`log(exp(x) + exp(y))`, elementwise, without overflow: the sum of two numbers given by their logarithms."""
@@ -914,20 +1235,34 @@ class Tensor:
         """The logarithms of the determinants of matrices: NaN where they are negative, -∞ where they are 0."""
     def logical_and(self, /, other: Tensor | _Number) -> Tensor:
         """True where both elements are true."""
+    def logical_and_(self, /, other: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `logical_and` with the same arguments, converted to its dtype, and returns the object."""
     def logical_not(self, /) -> Tensor:
         """True where an element is false or zero."""
+    def logical_not_(self, /) -> Tensor:
+        """Gives this object the result of `logical_not` with the same arguments, converted to its dtype, and returns the object."""
     def logical_or(self, /, other: Tensor | _Number) -> Tensor:
         """True where at least one element is true."""
+    def logical_or_(self, /, other: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `logical_or` with the same arguments, converted to its dtype, and returns the object."""
     def logical_xor(self, /, other: Tensor | _Number) -> Tensor:
         """True where exactly one element is true."""
+    def logical_xor_(self, /, other: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `logical_xor` with the same arguments, converted to its dtype, and returns the object."""
+    def logit(self, /, eps: SupportsFloat | None = None) -> Tensor:
+        """The logarithm of the odds, see `logit`, of elements that are first clamped to `eps` and `1 - eps`."""
+    def logit_(self, /) -> Tensor:
+        """Gives this object the result of `logit` with the same arguments, converted to its dtype, and returns the object."""
     def logsumexp(self, /, dim: SupportsIndex | Iterable[SupportsIndex], keepdim: _bool = False) -> Tensor:
         """`log(Σ exp(x))` over `dim`, all of them if the list is empty."""
-    def lstsq(self, /, B: Tensor) -> Tensor:
+    def lstsq(self, /, B: Tensor) -> return_types.lstsq:
         """The solutions `X` for which `A X` is nearest to `B`, this tensor being the matrices `A` of full rank; of many solutions the
         shortest.
         """
     def lt(self, /, other: Tensor | _Number) -> Tensor:
         """True where the left element is smaller."""
+    def lt_(self, /, other: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `lt` with the same arguments, converted to its dtype, and returns the object."""
     def lu(self, /) -> return_types.lu:
         """The factors of `A = P L U` by elimination with partial pivoting: a permutation, a lower triangle with ones on the
         diagonal, and an upper triangle.
@@ -947,8 +1282,12 @@ class Tensor:
         """`max(0, -t·(x - other) + margin)`: how far `x` is from being larger (for a target of 1) or smaller (for -1) than `input2` by the margin."""
     def masked_fill(self, /, mask: Tensor, value: Tensor | _Number) -> Tensor:
         """The elements, with those where `mask` holds replaced by `value`."""
+    def masked_fill_(self, /, mask: Tensor, value: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `masked_fill` with the same arguments, converted to its dtype, and returns the object."""
     def masked_scatter(self, /, mask: Tensor, source: Tensor) -> Tensor:
         """The tensor with the elements at which a mask is true replaced by those of `source`, in turn."""
+    def masked_scatter_(self, /, mask: Tensor, source: Tensor) -> Tensor:
+        """Gives this object the result of `masked_scatter` with the same arguments, converted to its dtype, and returns the object."""
     def masked_select(self, /, mask: Tensor) -> Tensor:
         """The elements at which a mask is true, in row-major order, as a vector."""
     def matmul(self, /, other: Tensor) -> Tensor:
@@ -1031,7 +1370,13 @@ class Tensor:
         """`max_pool3d`, and where in its volume each element was, as `int64` in row-major order."""
     def maximum(self, /, other: Tensor | _Number) -> Tensor:
         """The larger of two elements; NaN if either is NaN."""
-    def mean(self, /, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: _bool = False) -> Tensor:
+    def mean(
+        self,
+        /,
+        dim: SupportsIndex | Iterable[SupportsIndex] | None = None,
+        keepdim: _bool = False,
+        dtype: _DTypeLike | None = None,
+    ) -> Tensor:
         """The mean over `dim`, all of them if the list is empty."""
     @overload
     def median(self, /) -> Tensor: ...
@@ -1047,6 +1392,17 @@ class Tensor:
         """The smaller of two elements; NaN if either is NaN."""
     def mish(self, /) -> Tensor:
         """`x·tanh(softplus(x))`, elementwise; 0 at minus infinity."""
+    def mish_(self, /) -> Tensor:
+        """Gives this object the result of `mish` with the same arguments, converted to its dtype, and returns the object."""
+    def mm(self, /, mat2: Tensor) -> Tensor:
+        """The product of two matrices: `matmul` of nothing else."""
+    def moveaxis(
+        self,
+        /,
+        source: SupportsIndex | Iterable[SupportsIndex],
+        destination: SupportsIndex | Iterable[SupportsIndex],
+    ) -> Tensor:
+        """Dimensions moved to other places, the others keeping their order."""
     def movedim(
         self,
         /,
@@ -1066,6 +1422,12 @@ class Tensor:
         reduction: Literal['none', 'mean', 'sum'] = 'mean',
     ) -> Tensor:
         """`Σ max(0, margin - x[target] + x[k])/classes` over all classes `k` but the target, for scores `x`."""
+    def multiply(self, /, other: Tensor | _Number) -> Tensor:
+        """Multiplies by `other`, elementwise."""
+    def multiply_(self, /, other: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `multiply` with the same arguments, converted to its dtype, and returns the object."""
+    def mv(self, /, vec: Tensor) -> Tensor:
+        """The product of a matrix and a vector: `matmul` of nothing else."""
     def nan_to_num(
         self,
         /,
@@ -1076,7 +1438,21 @@ class Tensor:
         """The elements, with NaN replaced by `nan`, infinity by `posinf` and minus infinity by `neginf`; `None` stands for the
         largest and the smallest finite number of the dtype.
         """
-    def nanmean(self, /, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: _bool = False) -> Tensor:
+    def nan_to_num_(
+        self,
+        /,
+        nan: SupportsFloat = 0.0,
+        posinf: SupportsFloat | None = None,
+        neginf: SupportsFloat | None = None,
+    ) -> Tensor:
+        """Gives this object the result of `nan_to_num` with the same arguments, converted to its dtype, and returns the object."""
+    def nanmean(
+        self,
+        /,
+        dim: SupportsIndex | Iterable[SupportsIndex] | None = None,
+        keepdim: _bool = False,
+        dtype: _DTypeLike | None = None,
+    ) -> Tensor:
         """The mean over `dim` of the elements that are not NaN, over all dimensions if the list is empty."""
     @overload
     def nanmedian(self, /) -> Tensor: ...
@@ -1091,14 +1467,28 @@ class Tensor:
         interpolation: Literal['linear', 'lower', 'higher', 'midpoint', 'nearest'] = 'linear',
     ) -> Tensor:
         """The `quantile`s of the elements that are not NaN; NaN where all are."""
-    def nansum(self, /, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: _bool = False) -> Tensor:
+    def nansum(
+        self,
+        /,
+        dim: SupportsIndex | Iterable[SupportsIndex] | None = None,
+        keepdim: _bool = False,
+        dtype: _DTypeLike | None = None,
+    ) -> Tensor:
         """The sum over `dim` of the elements that are not NaN, over all dimensions if the list is empty."""
     def narrow(self, /, dim: SupportsIndex, start: SupportsIndex, length: SupportsIndex) -> Tensor:
         """`length` elements along `dim` from `start` on, as a view."""
     def ne(self, /, other: Tensor | _Number) -> Tensor:
         """True where the elements differ."""
+    def ne_(self, /, other: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `ne` with the same arguments, converted to its dtype, and returns the object."""
     def neg(self, /) -> Tensor:
         """The negative, elementwise."""
+    def neg_(self, /) -> Tensor:
+        """Gives this object the result of `neg` with the same arguments, converted to its dtype, and returns the object."""
+    def negative(self, /) -> Tensor:
+        """The negative, elementwise."""
+    def negative_(self, /) -> Tensor:
+        """Gives this object the result of `negative` with the same arguments, converted to its dtype, and returns the object."""
     def nll_loss(
         self,
         /,
@@ -1110,21 +1500,39 @@ class Tensor:
         """The losses `-x[target]` of logarithms of probabilities, with weights of the classes, targets that are left out, and a choice of what
         becomes of the losses.
         """
-    def nonzero(self, /) -> Tensor:
-        """The positions of the elements that are not zero, in row-major order, as `int64`; those of `True` in a mask."""
+    @overload
+    def nonzero(self, /, as_tuple: Literal[False] = False) -> Tensor: ...
+    @overload
+    def nonzero(self, /, as_tuple: Literal[True]) -> tuple[Tensor, ...]: ...
+    @overload
     def norm(
         self,
         /,
         p: SupportsFloat = 2.0,
         dim: SupportsIndex | Iterable[SupportsIndex] | None = None,
         keepdim: _bool = False,
-    ) -> Tensor:
-        """The `p`-norms of the vectors along `dim`, all dimensions if the list is empty; see `norm`."""
+        dtype: _DTypeLike | None = None,
+    ) -> Tensor: ...
+    @overload
+    def norm(
+        self,
+        /,
+        p: Literal['fro', 'nuc'],
+        dim: SupportsIndex | Iterable[SupportsIndex] | None = None,
+        keepdim: _bool = False,
+        dtype: _DTypeLike | None = None,
+    ) -> Tensor: ...
     def normalize(self, /, p: SupportsFloat = 2.0, dim: SupportsIndex = 1, eps: SupportsFloat = 1e-12) -> Tensor:
         """The tensor over its `p`-norms along `dim`, or over `eps` where they are smaller."""
-    def one_hot(self, /, num_classes: SupportsIndex, dtype: _DTypeLike | None = 'int64') -> Tensor:
-        """One at the position that each element names and zero elsewhere, along a new last dimension of size `num_classes`."""
-    def outer(self, /, other: Tensor) -> Tensor:
+    def not_equal(self, /, other: Tensor | _Number) -> Tensor:
+        """True where the elements differ."""
+    def not_equal_(self, /, other: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `not_equal` with the same arguments, converted to its dtype, and returns the object."""
+    @overload
+    def one_hot(self, /, num_classes: SupportsIndex, dtype: _DTypeLike | None = 'int64') -> Tensor: ...
+    @overload
+    def one_hot(self, /, dtype: _DTypeLike | None = 'int64') -> Tensor: ...
+    def outer(self, /, vec2: Tensor) -> Tensor:
         """The matrix of all products of an element of one vector with an element of another."""
     def pad(
         self,
@@ -1170,16 +1578,28 @@ class Tensor:
         """The derivative of order `n` of `digamma`, elementwise, which is that itself for 0. At 0 and the
         negative whole numbers it is infinite for odd `n` and NaN for even ones from 2 on.
         """
+    def polygamma_(self, /, n: SupportsIndex) -> Tensor:
+        """Gives this object the result of `polygamma` with the same arguments, converted to its dtype, and returns the object."""
     def pow(self, /, exponent: Tensor | _Number) -> Tensor:
         """The elements to the power of those of `exponent`, which may also be a number."""
+    def pow_(self, /, exponent: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `pow` with the same arguments, converted to its dtype, and returns the object."""
     def prelu(self, /, weight: Tensor) -> Tensor:
         """`x` where it is positive, else `weight·x`, with one weight or one for each channel."""
-    def prod(self, /, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: _bool = False) -> Tensor:
+    def prod(
+        self,
+        /,
+        dim: SupportsIndex | Iterable[SupportsIndex] | None = None,
+        keepdim: _bool = False,
+        dtype: _DTypeLike | None = None,
+    ) -> Tensor:
         """The product over `dim`, all of them if the list is empty."""
     def put(self, /, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
         """The tensor with the elements of `source` written at the places with the numbers that `index` gives, counted through
         in row-major order, or added there if `accumulate`.
         """
+    def put_(self, /, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
+        """Gives this object the result of `put` with the same arguments, converted to its dtype, and returns the object."""
     def qr(self, /, complete: _bool = False) -> return_types.qr:
         """The factors of `A = Q R`: orthonormal columns and an upper triangle."""
     def quantile(
@@ -1191,21 +1611,41 @@ class Tensor:
         interpolation: Literal['linear', 'lower', 'higher', 'midpoint', 'nearest'] = 'linear',
     ) -> Tensor:
         """The quantiles `q` of the elements along `dim`, or for `None` of all elements; NaN where there is one."""
+    def rad2deg(self, /) -> Tensor:
+        """The angle in degrees of an angle in radians."""
+    def rad2deg_(self, /) -> Tensor:
+        """Gives this object the result of `rad2deg` with the same arguments, converted to its dtype, and returns the object."""
+    def ravel(self, /) -> Tensor:
+        """All elements in row-major order, as a vector."""
     def reciprocal(self, /) -> Tensor:
         """One over each element."""
+    def reciprocal_(self, /) -> Tensor:
+        """Gives this object the result of `reciprocal` with the same arguments, converted to its dtype, and returns the object."""
     def relu(self, /) -> Tensor:
         """`x` where it is positive, else 0; NaN for NaN."""
+    def relu6(self, /) -> Tensor:
+        """`clamp(x, 0, 6)`, elementwise."""
+    def relu6_(self, /) -> Tensor:
+        """Gives this object the result of `relu6` with the same arguments, converted to its dtype, and returns the object."""
+    def relu_(self, /) -> Tensor:
+        """Gives this object the result of `relu` with the same arguments, converted to its dtype, and returns the object."""
     def remainder(self, /, other: Tensor | _Number) -> Tensor:
         """What is left of each element after a division by `other` whose quotient is rounded down: it has the sign of
         the divisor. Python's `%`.
         """
+    def remainder_(self, /, other: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `remainder` with the same arguments, converted to its dtype, and returns the object."""
     @overload
     def repeat(self, /, *repeats: SupportsIndex) -> Tensor:
         """Copies of the whole tensor side by side, `repeats[k]` of them along dimension `k`."""
     @overload
     def repeat(self, /, repeats: SupportsIndex | Iterable[SupportsIndex]) -> Tensor: ...
-    def repeat_interleave(self, /, repeats: SupportsIndex, dim: SupportsIndex) -> Tensor:
-        """Every slice along `dim` repeated `repeats` times, the copies next to each other."""
+    @overload
+    def repeat_interleave(self, /, repeats: SupportsIndex, dim: SupportsIndex) -> Tensor: ...
+    @overload
+    def repeat_interleave(self, /, repeats: SupportsIndex) -> Tensor: ...
+    @overload
+    def repeat_interleave(self, /, repeats: Tensor, dim: SupportsIndex | None = None) -> Tensor: ...
     @overload
     def reshape(self, /, *shape: SupportsIndex) -> Tensor:
         """The same elements in row-major order under another shape."""
@@ -1230,10 +1670,14 @@ class Tensor:
         """The tensor turned by `k` quarters from dimension `dims[0]` towards `dims[1]`, without copying; negative numbers turn
         the other way.
         """
-    def round(self, /) -> Tensor:
-        """The nearest whole number; halves go to the even neighbour."""
+    def round(self, /, decimals: SupportsIndex = 0) -> Tensor:
+        """The nearest number with so many decimals; halves go to the even neighbour. Negative `decimals` are places before the point."""
+    def round_(self, /) -> Tensor:
+        """Gives this object the result of `round` with the same arguments, converted to its dtype, and returns the object."""
     def rsqrt(self, /) -> Tensor:
         """One over the square root, elementwise; NaN below 0."""
+    def rsqrt_(self, /) -> Tensor:
+        """Gives this object the result of `rsqrt` with the same arguments, converted to its dtype, and returns the object."""
     def scaled_dot_product_attention(
         self,
         /,
@@ -1252,10 +1696,14 @@ class Tensor:
         `out[.., index[.., i, ..], ..] = src[.., i, ..]`; of several writes to one place the last one in row-major order
         of the index stays.
         """
+    def scatter_(self, /, dim: SupportsIndex, index: Tensor, src: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `scatter` with the same arguments, converted to its dtype, and returns the object."""
     def scatter_add(self, /, dim: SupportsIndex, index: Tensor, src: Tensor | _Number) -> Tensor:
         """The tensor with elements of `src` added at the places that `index` gives along `dim`:
         `out[.., index[.., i, ..], ..] += src[.., i, ..]`, those that meet in row-major order of the index.
         """
+    def scatter_add_(self, /, dim: SupportsIndex, index: Tensor, src: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `scatter_add` with the same arguments, converted to its dtype, and returns the object."""
     def scatter_reduce(
         self,
         /,
@@ -1269,6 +1717,16 @@ class Tensor:
         `out[.., index[.., i, ..], ..]` is the reduction of all `src[.., i, ..]` with this place, and of the element that
         was there if `include_self`.
         """
+    def scatter_reduce_(
+        self,
+        /,
+        dim: SupportsIndex,
+        index: Tensor,
+        src: Tensor,
+        reduce: Literal['sum', 'prod', 'mean', 'amax', 'amin'],
+        include_self: _bool = True,
+    ) -> Tensor:
+        """Gives this object the result of `scatter_reduce` with the same arguments, converted to its dtype, and returns the object."""
     def searchsorted(self, /, input: Tensor | _Number, right: _bool = False) -> Tensor:
         """For each of `input`, how many elements of this sorted sequence come before it: the place, as `int64`, where it is
         inserted to keep the order. With `right` it is inserted behind the elements equal to it, else before them.
@@ -1279,20 +1737,36 @@ class Tensor:
         """The tensor with the slice at `index` along `dim` replaced by `src`."""
     def selu(self, /) -> Tensor:
         """`1.0507…·elu(x, 1.67326…)`, elementwise, with the constants of Klambauer et al. (2017)."""
+    def selu_(self, /) -> Tensor:
+        """Gives this object the result of `selu` with the same arguments, converted to its dtype, and returns the object."""
     def sgn(self, /) -> Tensor:
         """Each number divided by its absolute value, and 0 for 0: the sign of real numbers."""
+    def sgn_(self, /) -> Tensor:
+        """Gives this object the result of `sgn` with the same arguments, converted to its dtype, and returns the object."""
     def sigmoid(self, /) -> Tensor:
         """`1/(1 + exp(-x))`, elementwise, without overflow."""
+    def sigmoid_(self, /) -> Tensor:
+        """Gives this object the result of `sigmoid` with the same arguments, converted to its dtype, and returns the object."""
     def sign(self, /) -> Tensor:
         """-1, 0 or 1 for negative, zero and positive elements; NaN for NaN, where PyTorch gives 0."""
+    def sign_(self, /) -> Tensor:
+        """Gives this object the result of `sign` with the same arguments, converted to its dtype, and returns the object."""
     def silu(self, /) -> Tensor:
         """`x·sigmoid(x)`, elementwise, with the limit 0 at minus infinity. Also known as swish."""
+    def silu_(self, /) -> Tensor:
+        """Gives this object the result of `silu` with the same arguments, converted to its dtype, and returns the object."""
     def sin(self, /) -> Tensor:
         """The sine, elementwise, of an angle in radians."""
+    def sin_(self, /) -> Tensor:
+        """Gives this object the result of `sin` with the same arguments, converted to its dtype, and returns the object."""
     def sinc(self, /) -> Tensor:
         """`sin(πx)/(πx)`, elementwise, 1 at 0; exactly 0 at the other whole numbers and at infinity."""
+    def sinc_(self, /) -> Tensor:
+        """Gives this object the result of `sinc` with the same arguments, converted to its dtype, and returns the object."""
     def sinh(self, /) -> Tensor:
         """The hyperbolic sine, elementwise."""
+    def sinh_(self, /) -> Tensor:
+        """Gives this object the result of `sinh` with the same arguments, converted to its dtype, and returns the object."""
     def slice(
         self,
         /,
@@ -1326,21 +1800,25 @@ class Tensor:
         """
     def soft_margin_loss(self, /, target: Tensor, reduction: Literal['none', 'mean', 'sum'] = 'mean') -> Tensor:
         """`log(1 + exp(-t·x))`, for targets of 1 and -1, without overflow."""
-    def softmax(self, /, dim: SupportsIndex) -> Tensor:
+    def softmax(self, /, dim: SupportsIndex, dtype: _DTypeLike | None = None) -> Tensor:
         """`exp(x) / Σ exp(x)` along `dim`: positive numbers that add up to 1."""
     def softmin(self, /, dim: SupportsIndex) -> Tensor:
         """`softmax` of the negative."""
     def softplus(self, /) -> Tensor:
         """`log(1 + exp(x))`, elementwise, without overflow."""
+    def softplus_(self, /) -> Tensor:
+        """Gives this object the result of `softplus` with the same arguments, converted to its dtype, and returns the object."""
     def softshrink(self, /, lambd: SupportsFloat = 0.5) -> Tensor:
         """`x` moved towards 0 by `lambd`, and 0 where it is smaller than that in size."""
     def softsign(self, /) -> Tensor:
         """`x/(1 + |x|)`, elementwise, -1 and 1 at the infinities."""
+    def softsign_(self, /) -> Tensor:
+        """Gives this object the result of `softsign` with the same arguments, converted to its dtype, and returns the object."""
     def solve(self, /, B: Tensor) -> Tensor:
         """The solutions `X` of `A X = B`, this tensor being the matrices `A`."""
     def solve_triangular(self, /, B: Tensor, upper: _bool, left: _bool = True, unitriangular: _bool = False) -> Tensor:
         """The solutions `X` of `A X = B`, this tensor being the triangular matrices `A`; of `X A = B` unless `left`."""
-    def sort(self, /, dim: SupportsIndex = -1, descending: _bool = False) -> return_types.sort:
+    def sort(self, /, dim: SupportsIndex = -1, descending: _bool = False, stable: _bool = False) -> return_types.sort:
         """The elements in order along `dim`, and the positions where they were, as `int64`."""
     @overload
     def split(self, /, split_size_or_sections: SupportsIndex, dim: SupportsIndex = 0) -> tuple[Tensor, ...]: ...
@@ -1353,25 +1831,49 @@ class Tensor:
     ) -> tuple[Tensor, ...]: ...
     def sqrt(self, /) -> Tensor:
         """The square root, elementwise; NaN below 0."""
+    def sqrt_(self, /) -> Tensor:
+        """Gives this object the result of `sqrt` with the same arguments, converted to its dtype, and returns the object."""
     def square(self, /) -> Tensor:
         """The square, elementwise."""
+    def square_(self, /) -> Tensor:
+        """Gives this object the result of `square` with the same arguments, converted to its dtype, and returns the object."""
     @overload
     def squeeze(self, /, dim: SupportsIndex) -> Tensor: ...
     @overload
     def squeeze(self, /) -> Tensor: ...
+    @overload
     def std(
         self,
         /,
         dim: SupportsIndex | Iterable[SupportsIndex] | None = None,
         correction: SupportsIndex = 1,
         keepdim: _bool = False,
-    ) -> Tensor:
-        """The standard deviation over `dim`, all of them if the list is empty: the square root of
-        `var`.
-        """
-    def sub(self, /, other: Tensor | _Number) -> Tensor:
+    ) -> Tensor: ...
+    @overload
+    def std(self, /, dim: SupportsIndex | Iterable[SupportsIndex], unbiased: _bool, keepdim: _bool = False) -> Tensor: ...
+    @overload
+    def std(
+        self,
+        /,
+        unbiased: _bool,
+        dim: SupportsIndex | Iterable[SupportsIndex] | None = None,
+        keepdim: _bool = False,
+    ) -> Tensor: ...
+    @overload
+    def sub(self, /, other: Tensor | _Number) -> Tensor: ...
+    @overload
+    def sub(self, /, other: Tensor | _Number, alpha: Tensor | _Number) -> Tensor: ...
+    def subtract(self, /, other: Tensor | _Number) -> Tensor:
         """Subtracts `other`, elementwise."""
-    def sum(self, /, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: _bool = False) -> Tensor:
+    def subtract_(self, /, other: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `subtract` with the same arguments, converted to its dtype, and returns the object."""
+    def sum(
+        self,
+        /,
+        dim: SupportsIndex | Iterable[SupportsIndex] | None = None,
+        keepdim: _bool = False,
+        dtype: _DTypeLike | None = None,
+    ) -> Tensor:
         """The sum over `dim`, all of them if the list is empty."""
     @overload
     def sum_to_size(self, /, *size: SupportsIndex) -> Tensor:
@@ -1384,6 +1886,10 @@ class Tensor:
         """
     def svdvals(self, /) -> Tensor:
         """The singular values of matrices in falling order."""
+    def swapaxes(self, /, axis0: SupportsIndex, axis1: SupportsIndex) -> Tensor:
+        """Two dimensions exchanged."""
+    def swapdims(self, /, dim0: SupportsIndex, dim1: SupportsIndex) -> Tensor:
+        """Two dimensions exchanged."""
     def t(self, /) -> Tensor:
         """The transpose of a matrix."""
     def take(self, /, index: Tensor) -> Tensor:
@@ -1394,8 +1900,12 @@ class Tensor:
         """
     def tan(self, /) -> Tensor:
         """The tangent, elementwise, of an angle in radians."""
+    def tan_(self, /) -> Tensor:
+        """Gives this object the result of `tan` with the same arguments, converted to its dtype, and returns the object."""
     def tanh(self, /) -> Tensor:
         """The hyperbolic tangent, elementwise."""
+    def tanh_(self, /) -> Tensor:
+        """Gives this object the result of `tanh` with the same arguments, converted to its dtype, and returns the object."""
     def tanhshrink(self, /) -> Tensor:
         """`x - tanh(x)`, elementwise."""
     def tensor_split(self, /, indices_or_sections: SupportsIndex, dim: SupportsIndex = 0) -> tuple[Tensor, ...]:
@@ -1406,14 +1916,15 @@ class Tensor:
         self,
         /,
         other: Tensor,
-        dims: SupportsIndex | Iterable[SupportsIndex],
-        other_dims: SupportsIndex | Iterable[SupportsIndex],
+        dims: SupportsIndex | Sequence[SupportsIndex | Iterable[SupportsIndex]] = 2,
     ) -> Tensor:
-        """The sums of products over pairs of dimensions: number `k` of `dims` of this tensor goes with number `k` of `other_dims` of the
-        other one.
+        """The sums of products over pairs of dimensions: those of `dims`, or with a number `n` the last `n` dimensions of this tensor
+        and the first `n` of the other one.
         """
     def threshold(self, /, threshold: SupportsFloat, value: SupportsFloat) -> Tensor:
         """`x` where it is larger than `threshold`, else `value`."""
+    def threshold_(self, /, threshold: SupportsFloat, value: SupportsFloat) -> Tensor:
+        """Gives this object the result of `threshold` with the same arguments, converted to its dtype, and returns the object."""
     @overload
     def tile(self, /, *dims: SupportsIndex) -> Tensor:
         """Copies of the whole tensor side by side, `repeats[k]` of them along dimension `k`, counted so that the last entry
@@ -1438,6 +1949,8 @@ class Tensor:
         """Two dimensions exchanged."""
     def tril(self, /, diagonal: SupportsIndex = 0) -> Tensor:
         """The lower triangle of the matrices in the last two dimensions: zeros above diagonal number `diagonal`."""
+    def tril_(self, /, diagonal: SupportsIndex = 0) -> Tensor:
+        """Gives this object the result of `tril` with the same arguments, converted to its dtype, and returns the object."""
     def triplet_margin_loss(
         self,
         /,
@@ -1452,8 +1965,16 @@ class Tensor:
         """
     def triu(self, /, diagonal: SupportsIndex = 0) -> Tensor:
         """The upper triangle of the matrices in the last two dimensions: zeros below diagonal number `diagonal`."""
+    def triu_(self, /, diagonal: SupportsIndex = 0) -> Tensor:
+        """Gives this object the result of `triu` with the same arguments, converted to its dtype, and returns the object."""
+    def true_divide(self, /, other: Tensor | _Number) -> Tensor:
+        """Divides by `other`, elementwise; integers are divided as floats."""
+    def true_divide_(self, /, other: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `true_divide` with the same arguments, converted to its dtype, and returns the object."""
     def trunc(self, /) -> Tensor:
         """The whole part: each element without its fraction."""
+    def trunc_(self, /) -> Tensor:
+        """Gives this object the result of `trunc` with the same arguments, converted to its dtype, and returns the object."""
     def unbind(self, /, dim: SupportsIndex = 0) -> tuple[Tensor, ...]:
         """The slices along `dim`, each without that dimension. They are views."""
     def unflatten(self, /, dim: SupportsIndex, sizes: SupportsIndex | Iterable[SupportsIndex]) -> Tensor:
@@ -1462,26 +1983,96 @@ class Tensor:
         """All windows of `size` elements along `dimension`, one every `step` elements, as a view: element `k` of window `i` is element
         `i * step + k` of the tensor.
         """
-    def unique(self, /, dim: SupportsIndex | None = None) -> return_types.unique:
-        """The different elements in rising order, or the different slices along `dim` ordered by their first elements that
-        differ; then, for each element or slice of the tensor, which of these it is; and how often each occurs.
-        """
-    def unique_consecutive(self, /, dim: SupportsIndex | None = None) -> return_types.unique_consecutive:
-        """The first of every run of equal elements, or of equal slices along `dim`; then, for each element or slice of the
-        tensor, in which run it is; and how long each run is.
-        """
+    @overload
+    def unique(
+        self,
+        /,
+        sorted: _bool = True,
+        return_inverse: Literal[False] = False,
+        return_counts: Literal[False] = False,
+        dim: SupportsIndex | None = None,
+    ) -> Tensor: ...
+    @overload
+    def unique(
+        self,
+        /,
+        return_inverse: Literal[True],
+        return_counts: Literal[False] = False,
+        sorted: _bool = True,
+        dim: SupportsIndex | None = None,
+    ) -> tuple[Tensor, Tensor]: ...
+    @overload
+    def unique(
+        self,
+        /,
+        return_counts: Literal[True],
+        return_inverse: Literal[False] = False,
+        sorted: _bool = True,
+        dim: SupportsIndex | None = None,
+    ) -> tuple[Tensor, Tensor]: ...
+    @overload
+    def unique(
+        self,
+        /,
+        return_inverse: Literal[True],
+        return_counts: Literal[True],
+        sorted: _bool = True,
+        dim: SupportsIndex | None = None,
+    ) -> return_types.unique: ...
+    @overload
+    def unique_consecutive(
+        self,
+        /,
+        return_inverse: Literal[False] = False,
+        return_counts: Literal[False] = False,
+        dim: SupportsIndex | None = None,
+    ) -> Tensor: ...
+    @overload
+    def unique_consecutive(
+        self,
+        /,
+        return_inverse: Literal[True],
+        return_counts: Literal[False] = False,
+        dim: SupportsIndex | None = None,
+    ) -> tuple[Tensor, Tensor]: ...
+    @overload
+    def unique_consecutive(
+        self,
+        /,
+        return_counts: Literal[True],
+        return_inverse: Literal[False] = False,
+        dim: SupportsIndex | None = None,
+    ) -> tuple[Tensor, Tensor]: ...
+    @overload
+    def unique_consecutive(
+        self,
+        /,
+        return_inverse: Literal[True],
+        return_counts: Literal[True],
+        dim: SupportsIndex | None = None,
+    ) -> return_types.unique_consecutive: ...
     def unsqueeze(self, /, dim: SupportsIndex) -> Tensor:
         """A dimension of size 1 put in at `dim`."""
+    @overload
     def var(
         self,
         /,
         dim: SupportsIndex | Iterable[SupportsIndex] | None = None,
         correction: SupportsIndex = 1,
         keepdim: _bool = False,
-    ) -> Tensor:
-        """The variance over `dim`, all of them if the list is empty: the sum of squared deviations from the mean,
-        divided by `n - correction` for `n` elements.
-        """
+    ) -> Tensor: ...
+    @overload
+    def var(self, /, dim: SupportsIndex | Iterable[SupportsIndex], unbiased: _bool, keepdim: _bool = False) -> Tensor: ...
+    @overload
+    def var(
+        self,
+        /,
+        unbiased: _bool,
+        dim: SupportsIndex | Iterable[SupportsIndex] | None = None,
+        keepdim: _bool = False,
+    ) -> Tensor: ...
+    def vdot(self, /, other: Tensor) -> Tensor:
+        """The scalar product of two vectors, the first of which is conjugated if it is complex."""
     @overload
     def view(self, /, *shape: SupportsIndex) -> Tensor:
         """The same elements in row-major order under another shape."""
@@ -1495,6 +2086,8 @@ class Tensor:
         """The elements of `input` where this condition holds, and those of `other` elsewhere."""
     def xlogy(self, /, other: Tensor | _Number) -> Tensor:
         """`x·log(y)`, elementwise, and 0 where `x` is 0, unless `y` is NaN."""
+    def xlogy_(self, /, other: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `xlogy` with the same arguments, converted to its dtype, and returns the object."""
 
 def tensor(
     data: Any,
@@ -1562,6 +2155,17 @@ def linspace(
     start: _Number | Tensor,
     end: _Number | Tensor,
     steps: SupportsIndex,
+    *,
+    dtype: _DTypeLike | None = None,
+    device: str | None = None,
+    requires_grad: _bool = False,
+) -> Tensor: ...
+
+def logspace(
+    start: _Number | Tensor,
+    end: _Number | Tensor,
+    steps: SupportsIndex,
+    base: SupportsFloat = 10.0,
     *,
     dtype: _DTypeLike | None = None,
     device: str | None = None,
@@ -2113,6 +2717,58 @@ def multinomial(
     *,
     generator: Generator | Key | None = None,
 ) -> Tensor: ...
+
+@final
+class finfo:
+    """The limits of a floating dtype, `float32` unless one is given; those of a complex one are those of its parts."""
+
+    def __new__(cls, dtype: _DTypeLike | None = None, /) -> finfo: ...
+    @property
+    def dtype(self) -> str: ...
+    @property
+    def bits(self) -> _int: ...
+    @property
+    def eps(self) -> _float: ...
+    @property
+    def max(self) -> _float: ...
+    @property
+    def min(self) -> _float: ...
+    @property
+    def tiny(self) -> _float: ...
+    @property
+    def smallest_normal(self) -> _float: ...
+    @property
+    def resolution(self) -> _float: ...
+
+@final
+class iinfo:
+    """The limits of an integer dtype."""
+
+    def __new__(cls, dtype: _DTypeLike, /) -> iinfo: ...
+    @property
+    def dtype(self) -> str: ...
+    @property
+    def bits(self) -> _int: ...
+    @property
+    def max(self) -> _int: ...
+    @property
+    def min(self) -> _int: ...
+
+def is_tensor(obj: object, /) -> _bool: ...
+
+def is_floating_point(input: Tensor) -> _bool: ...
+
+def is_complex(input: Tensor) -> _bool: ...
+
+def numel(input: Tensor) -> _int: ...
+
+def clone(input: Tensor) -> Tensor: ...
+
+def broadcast_shapes(*shapes: SupportsIndex | Sequence[SupportsIndex]) -> tuple[_int, ...]: ...
+
+def promote_types(type1: _DTypeLike, type2: _DTypeLike) -> _dtype: ...
+
+def result_type(*tensors: Tensor | _Number) -> _dtype: ...
 
 _init: Any
 

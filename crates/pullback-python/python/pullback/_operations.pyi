@@ -449,19 +449,19 @@ def histogram(input: Tensor, bins: Tensor, weight: Tensor | None = None, density
 def histc(input: Tensor, bins: SupportsIndex, min: SupportsFloat, max: SupportsFloat) -> Tensor:
     """How many elements fall into each of `bins` bins of equal width between `min` and `max`."""
 
-def bitwise_and(input: Tensor, other: Tensor | _Number) -> Tensor:
+def bitwise_and(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """The bits that are set in both operands; of bools, whether both are true."""
 
-def bitwise_or(input: Tensor, other: Tensor | _Number) -> Tensor:
+def bitwise_or(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """The bits that are set in at least one operand; of bools, whether one is true."""
 
-def bitwise_xor(input: Tensor, other: Tensor | _Number) -> Tensor:
+def bitwise_xor(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """The bits that are set in exactly one operand; of bools, whether they differ."""
 
-def bitwise_left_shift(input: Tensor, other: Tensor | _Number) -> Tensor:
+def bitwise_left_shift(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """The integers with their bits moved up by as many places as the right operand says, which multiplies by powers of 2 and wraps."""
 
-def bitwise_right_shift(input: Tensor, other: Tensor | _Number) -> Tensor:
+def bitwise_right_shift(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """The integers with their bits moved down by as many places as the right operand says, which divides by powers of 2 and
     rounds down.
     """
