@@ -255,6 +255,7 @@ fn linspace(
 /// tensor([  1.,  10., 100.])
 #[pyfunction]
 #[pyo3(signature = (start, end, steps, base=10.0, *, dtype=None, device=None, requires_grad=false))]
+#[allow(clippy::too_many_arguments)]
 fn logspace(
     py: Python<'_>,
     start: &Bound<'_, PyAny>,
