@@ -442,3 +442,42 @@ def test_an_order_that_rounds_is_kept():
 def test_a_place_and_a_distance_exclude_each_other():
     with pytest.raises(ValueError, match="one of `x` and `dx`"):
         pb.trapezoid(of(X), of(Y), dx=1.0)
+
+
+def test_a_tensor_is_a_dim_or_a_number_only_where_no_form_takes_it_as_a_tensor():
+    assert pb.max(pb.tensor([3.0, -1.0]), pb.tensor(0)).tolist() == [3.0, 0.0]
+    assert pb.tensor([3, -1]).max(pb.tensor(1)).tolist() == [3, 1]
+    assert pb.min(pb.tensor([3.0, -1.0]), pb.tensor([0])).tolist() == [0.0, -1.0]
+    assert pb.bincount(pb.tensor([0]), pb.tensor([2])).tolist() == [2.0]
+    assert pb.max(pb.tensor([[1.0, 2.0]]), 1).values.tolist() == [2.0]
+
+
+def test_a_number_does_not_lose_the_derivative_of_a_tensor():
+    bound = pb.func.grad(lambda v: pb.tensor([1.0, 2.0]).clone().clamp_(v).sum())(pb.tensor(1.5))
+    assert bound.item() == 1.0
+    assert pb.tensor([1.0, 2.0]).clamp_(pb.tensor([1.5, 1.5]), None).tolist() == [1.5, 2.0]
+    for f in (
+        lambda v: pb.nn.functional.elu(pb.tensor([-1.0]), v).sum(),
+        lambda v: pb.nn.functional.leaky_relu(pb.tensor([-1.0]), v).sum(),
+        lambda v: pb.full((2,), v).sum(),
+    ):
+        for transformed in (pb.func.grad(f), lambda v, f=f: pb.func.jvp(f, (v,), (v,))):
+            with pytest.raises(TypeError, match="item"):
+                transformed(pb.tensor(1.5))
+        with pytest.raises(TypeError, match="item"):
+            f(pb.tensor(1.5, requires_grad=True))
+        f(pb.tensor(1.5))
+
+
+def test_large_integers_are_close_only_as_far_as_they_are():
+    for a, b in ((2**53, 2**53 + 1), (2**62, 2**62 + 1), (-(2**63), 2**63 - 1)):
+        assert not pb.isclose(pb.tensor([a]), pb.tensor([b]), rtol=0, atol=0).item()
+        assert pb.isclose(pb.tensor([a]), pb.tensor([b]), rtol=0.0, atol=2.0**65).item()
+    assert pb.allclose(pb.tensor([10, 20]), pb.tensor([11, 19]), rtol=0, atol=1)
+    assert not pb.allclose(pb.tensor([10, 20]), pb.tensor([12, 19]), rtol=0, atol=1)
+
+
+def test_a_covariance_of_too_few_observations_is_infinite_as_in_torch():
+    x = pb.tensor([[1.0, 2.0, 4.0]])
+    assert pb.cov(x, correction=5).item() == float("inf")
+    assert pb.cov(x, correction=5, fweights=pb.tensor([1, 1, 1])).item() == float("inf")

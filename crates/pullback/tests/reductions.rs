@@ -214,3 +214,25 @@ fn lanes_that_depend_on_one_operand_alone() {
     let error = vmap(at)(&Tensor::from([0.25, 1.75])).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Value);
 }
+
+#[test]
+fn norms_of_every_order_keep_their_digits_where_powers_lose_them() {
+    for p in [2.0, 2.5, 3.0, 4.0, 8.0, 10.0, 40.0, -2.0, -3.0] {
+        for exponent in -36..=37 {
+            let scale = 10f32.powi(exponent);
+            let data = [3.0 * scale, 4.0 * scale, 2.5 * scale];
+            let x = Tensor::from(data);
+            // In units of the first element, in double precision.
+            let unit = f64::from(data[0]);
+            let ratios = data.map(|v| f64::from(v) / unit);
+            let norm = ratios.iter().map(|r| r.powf(p)).sum::<f64>().powf(1.0 / p);
+            let near = |got: f64, e: f64| (got / e - 1.0).abs() < 2e-5;
+            let got = f64::from(x.norm(p).unwrap().item::<f32>().unwrap());
+            assert!(near(got, norm * unit), "order {p} at {scale:e}: {got:e}, expected {:e}", norm * unit);
+            let slopes = grad(|x: &Tensor| x.norm(p))(&x).unwrap().to_vec::<f32>().unwrap();
+            for (g, r) in slopes.into_iter().zip(ratios) {
+                assert!(near(f64::from(g), (r / norm).powf(p - 1.0)), "order {p} at {scale:e}: slope {g}");
+            }
+        }
+    }
+}

@@ -88,6 +88,9 @@ impl Refused {
                     Kind::Tensor | Kind::Tensors | Kind::Operand if found != "Tensor" && found != "NoneType" => {
                         "; help: make tensors with `pullback.tensor`"
                     }
+                    Kind::Float | Kind::Floats | Kind::FloatOr(_) if found == "Tensor" => {
+                        "; help: `item()` gives the number of a tensor, without its derivative"
+                    }
                     _ => "",
                 };
                 PyTypeError::new_err(format!(
@@ -219,13 +222,23 @@ fn float(object: Borrowed<'_, '_, PyAny>, k: usize) -> Result<f64, Refused> {
     }
     let is_number = object.is_instance_of::<PyInt>() && !object.is_instance_of::<PyBool>();
     if is_number || (!object.is_instance_of::<PyBool>() && is_scalar(object, "__float__")) {
-        // A tensor of several elements is an argument of another type.
+        // A tensor of several elements is an argument of another type, and so is one whose derivative a number would lose.
         return match object.cast_exact::<PyTensor>() {
-            Ok(t) if t.get().get().numel() != 1 => Err(wrong(object, k)),
+            Ok(t) if !stands_for_a_number(&t.get().get()) => Err(wrong(object, k)),
             _ => object.extract().map_err(Refused::Raised),
         };
     }
     Err(wrong(object, k))
+}
+
+/// Whether a tensor may be read as a number: it is one, and nobody wants its derivative.
+pub fn stands_for_a_number(t: &Tensor) -> bool {
+    t.numel() == 1 && !t.is_differentiated()
+}
+
+/// Whether an object is a tensor, and the parameter for something else.
+pub fn is_tensor_for_another(parameter: &Parameter, object: Borrowed<'_, '_, PyAny>) -> bool {
+    object.is_exact_instance_of::<PyTensor>() && !matches!(parameter.kind, Kind::Tensor | Kind::Operand | Kind::Tensors)
 }
 
 /// A tensor, or a number in the place of one.

@@ -16,6 +16,7 @@ use super::argument::{self, Refused};
 use super::{OPERATIONS, Operation, Overload, outcome, signature};
 use crate::convert::compute;
 use crate::error::{InternalError, OrRaise};
+use crate::tensor::PyTensor;
 
 /// The arguments that Python passes.
 struct Given<'a, 'py> {
@@ -44,6 +45,27 @@ impl<'a, 'py> Given<'a, 'py> {
             None => k,
         };
         (k < self.positional).then(|| self.object(k))
+    }
+
+    /// Whether there is a tensor beside the one whose method it is, or the first.
+    #[inline]
+    fn has_tensor(&self) -> bool {
+        let first = usize::from(self.me.is_none());
+        (first..self.all.len()).any(|k| self.object(k).is_exact_instance_of::<PyTensor>())
+    }
+
+    /// Whether an overload takes all tensors that are given as tensors.
+    fn suits(&self, overload: &Overload) -> bool {
+        let all = &overload.parameters;
+        let by_place = all.iter().enumerate().all(|(k, parameter)| {
+            self.at(k).is_none_or(|object| !argument::is_tensor_for_another(&parameter.of, object))
+        });
+        let Some(names) = self.names.as_ref().filter(|_| by_place) else { return by_place };
+        names.iter().enumerate().all(|(place, name)| {
+            let named = all.iter().find(|parameter| name.eq(parameter.of.name).unwrap_or(false));
+            let object = self.object(self.positional + place);
+            named.is_none_or(|parameter| !argument::is_tensor_for_another(&parameter.of, object))
+        })
     }
 
     #[inline]
@@ -103,6 +125,15 @@ fn panicked(panic: &(dyn Any + Send)) -> PyErr {
 }
 
 fn call(operation: &Operation, given: &Given<'_, '_>) -> PyResult<Py<PyAny>> {
+    // A tensor is a number or a dim only for those that no overload takes as a tensor.
+    if operation.overloads.len() > 1 && given.has_tensor() {
+        for overload in &operation.overloads {
+            let mut arguments = Arguments::new(overload.name);
+            if given.suits(overload) && bind(overload, given, &mut arguments).is_ok() {
+                return run(operation, overload, given, &mut arguments);
+            }
+        }
+    }
     let mut refusals = SmallVec::<[Refused; 4]>::new();
     for overload in &operation.overloads {
         // They are large, so they are filled in where they stay.

@@ -31,6 +31,10 @@ fn plain_number(function: &str, argument: &str, obj: &Bound<'_, PyAny>) -> PyRes
     // A 0-d tensor or a scalar of NumPy stands for its element.
     match expect_operand(function, argument, obj)? {
         Operand::Number(x) => Ok(x),
+        Operand::Tensor(t) if t.is_differentiated() => Err(PyTypeError::new_err(format!(
+            "{function}: expected a number for `{argument}`, got a tensor that is differentiated; help: `expand` repeats a tensor, \
+             and `item()` gives its number, without the derivative"
+        ))),
         Operand::Tensor(t) => {
             let item = super::read::item(obj.py(), &t)?;
             number(&item)?

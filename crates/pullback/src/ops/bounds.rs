@@ -34,7 +34,7 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn clamp_with(&self, min: Option<&Tensor>, max: Option<&Tensor>) -> Result<Tensor> = clamp_with {
-        samples: clamp_with_samples, errors: clamp_with_errors, kinks: clamp_with_kinks,
+        in_place: true, samples: clamp_with_samples, errors: clamp_with_errors, kinks: clamp_with_kinks,
         python: clamp(min, max),
         python: clip(min, max)
     };

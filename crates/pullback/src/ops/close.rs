@@ -94,6 +94,16 @@ fn close(op: &str, a: &Tensor, b: &Tensor, rtol: f64, atol: f64, equal_nan: bool
     if broadcast(a.shape(), b.shape()).is_none() {
         bail!(Shape, "{op}: shapes must broadcast, got {} and {}", a.ty(), b.ty());
     }
+    if a.dtype().is_int() && b.dtype().is_int() {
+        // Floats do not tell large integers apart, but their differences.
+        let (a, b) = (a.to_dtype(DType::I64)?, b.to_dtype(DType::I64)?);
+        let apart = a.maximum(&b)?.sub(a.minimum(&b)?)?;
+        let overflown = apart.lt(0)?;
+        let tolerance = b.to_dtype(DType::F64)?.abs()?.mul(rtol)?.add(atol)?;
+        let apart = overflown
+            .where_(a.to_dtype(DType::F64)?.sub(b.to_dtype(DType::F64)?)?.abs()?, apart.to_dtype(DType::F64)?)?;
+        return a.eq(&b)?.logical_or(apart.le(&tolerance)?);
+    }
     let dtype = if a.dtype().is_complex() || b.dtype().is_complex() { DType::C128 } else { DType::F64 };
     let (a, b) = (a.detach()?.to_dtype(dtype)?, b.detach()?.to_dtype(dtype)?);
     let near = a.sub(&b)?.abs()?.le(b.abs()?.mul(rtol)?.add(atol)?)?;

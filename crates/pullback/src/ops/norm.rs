@@ -106,18 +106,26 @@ impl Norm {
         }
     }
 
-    /// In units of the largest magnitude, where that is neither 0 nor infinite.
+    /// In units of the magnitude that counts most, where that is neither 0 nor infinite.
     fn scaled(&self, x: &Tensor, over: &Over) -> Result<Tensor> {
-        let size = Tensor::from(reduce::max(x.abs()?.concrete(), &over.dims)?);
+        let most = if self.p < 0.0 { reduce::min } else { reduce::max };
+        let size = Tensor::from(most(x.abs()?.concrete(), &over.dims)?);
         let unit = size.gt(0)?.logical_and(size.isfinite()?)?.where_(&size, 1)?;
         self.plain(&x.div(unit.reshape_to(&over.kept(x.shape()))?)?, over)?.mul(unit)
     }
 }
 
-/// Whether powers have overflowed or vanished, unless all elements are infinite or 0.
-fn out_of_range<T: Float>(y: &Array) -> bool {
-    let tiny = T::from_f64(if T::DTYPE == DType::F32 { 1e-17 } else { 1e-145 });
-    y.as_slice::<T>().is_some_and(|y| y.iter().any(|&y| y < tiny || y == T::INFINITY))
+/// Whether the sum of powers behind a norm has overflowed, vanished, or lost digits on the way there, unless it is that of elements
+/// which are all infinite or 0.
+fn out_of_range<T: Float>(y: &Array, p: f64) -> bool {
+    let (least, step) = match T::DTYPE {
+        DType::F32 => (f64::from(f32::MIN_POSITIVE), f64::from(f32::EPSILON)),
+        _ => (f64::MIN_POSITIVE, f64::EPSILON),
+    };
+    // The norm whose sum is the least that all its terms can be compared with.
+    let edge = T::from_f64((least / step).powf(1.0 / p));
+    let is_out = |y: T| if p < 0.0 { y >= edge || y == T::ZERO } else { y <= edge || y == T::INFINITY };
+    y.as_slice::<T>().is_some_and(|y| y.iter().any(|&y| is_out(y)))
 }
 
 impl Reduce for Norm {
@@ -127,7 +135,7 @@ impl Reduce for Norm {
     fn kernel(&self, x: &Array, over: &Over) -> Result<Array> {
         let x = Tensor::from(x.clone());
         let mut y = self.plain(&x, over)?;
-        let scale = dispatch!(x.dtype(), "norm", float, T => Ok(out_of_range::<T>(y.concrete())))?;
+        let scale = dispatch!(x.dtype(), "norm", float, T => Ok(out_of_range::<T>(y.concrete(), self.p)))?;
         if scale && self.p != 1.0 {
             y = self.scaled(&x, over)?;
         }

@@ -255,7 +255,8 @@ fn cov(x: &Tensor, correction: usize, fweights: Option<&Tensor>, aweights: Optio
     let y = match &weights {
         None => {
             let deviation = centred(rows.mean_dims(&[1], true)?)?;
-            deviation.matmul(&deviation.conj()?.t()?)?.div(count as f64 - correction as f64)?
+            // As in PyTorch, what is left of too few observations is 0.
+            deviation.matmul(&deviation.conj()?.t()?)?.div(count.saturating_sub(correction))?
         }
         Some(w) => {
             let total = w.sum()?;
@@ -264,7 +265,7 @@ fn cov(x: &Tensor, correction: usize, fweights: Option<&Tensor>, aweights: Optio
                 Some(a) => w.mul(a)?.sum()?.div(&total)?.mul(correction as f64)?,
                 None => Tensor::full(&[], correction as f64, float)?,
             };
-            deviation.mul(w)?.matmul(&deviation.conj()?.t()?)?.div(total.sub(spent)?)?
+            deviation.mul(w)?.matmul(&deviation.conj()?.t()?)?.div(total.sub(spent)?.relu()?)?
         }
     };
     if single { y.reshape_to(&[]) } else { Ok(y) }
