@@ -347,3 +347,24 @@ def test_a_graph_that_nobody_holds_is_freed():
     del y
     if before is not None:
         assert pb.live_bytes() < before
+
+
+def test_a_leaf_that_was_frozen_keeps_its_gradient_and_its_place_in_graphs():
+    x = pb.tensor([1.0, 2.0], requires_grad=True)
+    y = (x * x).sum()
+    x.requires_grad_(False)
+    assert not (x * 3.0).requires_grad and x.grad is None
+    x.requires_grad_(True)
+    y.backward()
+    assert x.grad.tolist() == [2.0, 4.0]
+    x.requires_grad = False
+    assert x.grad.tolist() == [2.0, 4.0]
+    # A constant may be changed, and the leaf goes on with what it is then.
+    x.mul_(10.0)
+    x.requires_grad = True
+    assert x.tolist() == [10.0, 20.0]
+    (x * x).sum().backward()
+    assert x.grad.tolist() == [22.0, 44.0]
+    x.requires_grad_(False)
+    x.grad = None
+    assert x.requires_grad_().grad is None

@@ -22,6 +22,8 @@ pub struct Bond {
     grad: Mutex<Option<Py<PyWeakrefReference>>>,
     /// Where hooks of this leaf find what is left of it once its object is gone.
     remains: OnceLock<Arc<Remains>>,
+    /// The leaf that this tensor was, while it is a constant.
+    frozen: Mutex<Option<Tensor>>,
 }
 
 /// Where a leaf had its gradients and the value that it had last, once its object is gone.
@@ -73,6 +75,26 @@ impl Bond {
             *slot = None;
         }
         gradient
+    }
+
+    /// Keeps the leaf that this tensor was, with its gradient and its place in graphs.
+    pub fn freeze(&self, leaf: Tensor) {
+        // What was there is dropped outside of the lock.
+        let _old = lock(&self.frozen).replace(leaf);
+    }
+
+    /// The leaf that this tensor was before it became a constant.
+    pub fn frozen(&self) -> Option<Tensor> {
+        lock(&self.frozen).clone()
+    }
+
+    /// The leaf that this tensor was, with the value that it has now.
+    pub fn thaw(&self, value: &Tensor) -> Option<Tensor> {
+        let leaf = lock(&self.frozen).take()?;
+        if leaf.ty() != value.ty() {
+            return None;
+        }
+        leaf.grad_slot()?.leaf(value)
     }
 
     /// What is left of this tensor once its object is gone.

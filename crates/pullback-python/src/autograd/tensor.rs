@@ -1,5 +1,6 @@
 //! What tensors have of the imperative surface.
 
+use pullback::Tensor;
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 
@@ -11,7 +12,13 @@ use crate::tensor::PyTensor;
 fn require(tensor: &PyTensor, requires_grad: bool) -> PyResult<()> {
     let mut handle = tensor.get();
     if requires_grad {
-        handle.requires_grad_().or_raise()?;
+        let leaf = tensor.bond_if_any().filter(|_| !handle.requires_grad()).and_then(|bond| bond.thaw(&handle));
+        match leaf {
+            Some(leaf) => handle = leaf,
+            None => {
+                handle.requires_grad_().or_raise()?;
+            }
+        }
     } else {
         if !handle.is_leaf() {
             return Err(PyRuntimeError::new_err(format!(
@@ -22,10 +29,19 @@ fn require(tensor: &PyTensor, requires_grad: bool) -> PyResult<()> {
         if !handle.requires_grad() {
             return Ok(());
         }
+        let leaf = handle.clone();
         handle.detach_().or_raise()?;
+        tensor.bond().freeze(leaf);
     }
     tensor.set(handle);
     Ok(())
+}
+
+/// The leaf whose gradient is that of `tensor`, also while it is a constant.
+fn leaf_of(tensor: &PyTensor) -> Tensor {
+    let handle = tensor.get();
+    let frozen = tensor.bond_if_any().filter(|_| !handle.requires_grad()).and_then(|bond| bond.frozen());
+    frozen.unwrap_or(handle)
 }
 
 #[pymethods]
@@ -45,6 +61,9 @@ impl PyTensor {
     }
 
     /// Makes this tensor a leaf that gradients flow to, or, with False, a constant again. Returns the tensor.
+    ///
+    /// A leaf that is frozen like that keeps its gradient, and is the same leaf when it is one again: graphs that were recorded
+    /// before still reach it.
     ///
     /// >>> import pullback as pb
     /// >>> x = pb.tensor(3.0).requires_grad_()
@@ -86,7 +105,7 @@ impl PyTensor {
     ///         transform is working on. When set: TypeError, ValueError if the gradient is not of the type of the tensor.
     #[getter]
     fn grad<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTensor>>> {
-        let handle = self.get();
+        let handle = leaf_of(self);
         match handle.grad().or_raise()? {
             Some(gradient) => bond::gradient(py, self, &handle, gradient).map(Some),
             None => Ok(None),
@@ -105,7 +124,7 @@ impl PyTensor {
                 }
             },
         };
-        let handle = self.get();
+        let handle = leaf_of(self);
         if grad.is_none() && handle.grad_slot().is_none() {
             return handle.zero_grad().or_raise();
         }
