@@ -50,6 +50,33 @@ pub(crate) fn vectorize_words<W: Word, R>(f: impl FnOnce() -> R) -> R {
     if const { matches!(size_of::<W>(), 4 | 8) } { vectorize(f) } else { f() }
 }
 
+/// Evaluates an expression with the vectors of this machine, whose name in it is the first argument; the other expression where
+/// they are short and have no fused multiplication.
+macro_rules! wide {
+    ($simd:ident => $body:expr, else $other:expr) => {{
+        let level = fearless_simd::Level::new();
+        #[cfg(target_arch = "x86_64")]
+        {
+            if let Some($simd) = level.as_avx512() {
+                $simd.vectorize(
+                    #[inline(always)]
+                    || $body,
+                )
+            } else if let Some($simd) = level.as_avx2() {
+                $simd.vectorize(
+                    #[inline(always)]
+                    || $body,
+                )
+            } else {
+                $other
+            }
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        fearless_simd::dispatch!(level, $simd => $body)
+    }};
+}
+pub(crate) use wide;
+
 #[cfg(all(target_arch = "x86_64", not(miri), not(debug_assertions)))]
 mod x86 {
     use std::sync::atomic::{AtomicU8, Ordering::Relaxed};

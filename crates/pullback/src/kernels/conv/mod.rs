@@ -7,6 +7,8 @@
 //! adds up shifted rows instead.
 
 mod columns;
+mod direct;
+mod gathered;
 mod thin;
 
 use std::ops::Range;
@@ -110,9 +112,12 @@ fn run<T: Real>(s: &Sizes, role: Role, a: &Array, b: &Array, shape: Shape) -> Ar
     let nanos = flops / flops_per_nano::<T>() + 2 * (a.numel() + b.numel());
     let work = Work::<T> { s: *s, depth, a: In::of(a), b: In::of(b), nanos };
     let is_thin = s.inputs == 1 && s.outputs == 1;
+    let is_direct = !is_thin && direct::suits::<T>(s, role);
     // SAFETY: each of the functions writes the whole array of its role, from arrays of the sizes in `s`.
     unsafe {
         output(shape, |c| match (role, is_thin) {
+            (Role::Weight, _) if is_direct => work.weight_directly(c),
+            (_, _) if is_direct => work.directly(role, c),
             (Role::Output, false) => work.output(c),
             (Role::Input, false) => work.input(c),
             (Role::Weight, false) => work.weight(c),

@@ -16,6 +16,7 @@ use fearless_simd::{Simd, SimdFloat, SimdFloatElement, f32x4, f32x8, f64x2, f64x
 use gemm_common::Parallelism;
 
 pub(crate) use contract::{Term, contract};
+pub(crate) use small::{load, pack, store, transpose};
 
 use super::reduce::Number;
 use super::strided::{In, Nest, Out};

@@ -6,9 +6,10 @@
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-use fearless_simd::{Level, Simd, SimdBase, SimdFloat};
+use fearless_simd::{Simd, SimdBase, SimdFloat};
 
 use super::{Batch, Product, Real};
+use crate::kernels::simd::wide;
 
 /// How far the loop over `k` runs before the tile goes back to memory: a packed panel is at most 16 KB.
 const DEPTH: usize = 128;
@@ -20,32 +21,11 @@ const PANEL: usize = 32;
 /// # Safety
 /// The operands must be valid for reading and the results for writing, with the steps of the batch.
 pub(super) unsafe fn products<T: Real>(batch: Batch<'_, T>, range: Range<usize>) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        let level = Level::new();
-        // SAFETY: the caller vouches for the operands.
-        unsafe {
-            if let Some(simd) = level.as_avx512() {
-                simd.vectorize(
-                    #[inline(always)]
-                    || each::<_, T>(simd, batch, range),
-                )
-            } else if let Some(simd) = level.as_avx2() {
-                simd.vectorize(
-                    #[inline(always)]
-                    || each::<_, T>(simd, batch, range),
-                )
-            } else {
-                // Short vectors without a fused multiplication gain nothing here, and take as long to build.
-                batch.each(range, |a, b, c| super::large(batch.product, a, b, c))
-            }
-        }
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    fearless_simd::dispatch!(Level::new(), simd => {
-        // SAFETY: the caller vouches for the operands.
-        unsafe { each::<_, T>(simd, batch, range.clone()) }
-    });
+    // Short vectors without a fused multiplication gain nothing here, and take as long to build.
+    // SAFETY: the caller vouches for the operands.
+    wide!(simd => unsafe { each::<_, T>(simd, batch, range) }, else unsafe {
+        batch.each(range, |a, b, c| super::large(batch.product, a, b, c))
+    })
 }
 
 #[inline(always)]
@@ -125,7 +105,7 @@ unsafe fn panel<S: Simd, T: Real, V: SimdFloat<S, Element = T>, const N: usize>(
 /// # Safety
 /// The rows must be valid at these steps, and `packed` must have room for `k * row` elements.
 #[inline(always)]
-unsafe fn pack<S: Simd, T: Real>(
+pub(crate) unsafe fn pack<S: Simd, T: Real>(
     simd: S,
     b: *const T,
     steps: [isize; 2],
@@ -172,7 +152,7 @@ fn place<T>(b: *const T, steps: [isize; 2], row: usize, column: usize) -> *const
 /// # Safety
 /// The square must be valid at both places.
 #[inline(always)]
-unsafe fn transpose<S: Simd, T: Real>(simd: S, from: *const T, step: isize, to: *mut T, row: usize) {
+pub(crate) unsafe fn transpose<S: Simd, T: Real>(simd: S, from: *const T, step: isize, to: *mut T, row: usize) {
     // SAFETY: by the contract.
     unsafe {
         let mut columns = [T::Quarter::<S>::splat(simd, T::ZERO); 4];
@@ -330,7 +310,7 @@ unsafe fn tile<S: Simd, T: Real, V: SimdFloat<S, Element = T>, const R: usize, c
 /// # Safety
 /// A whole vector must be valid at `from`.
 #[inline(always)]
-pub(super) unsafe fn load<S: Simd, V: SimdBase<S>>(simd: S, from: *const V::Element) -> V {
+pub(crate) unsafe fn load<S: Simd, V: SimdBase<S>>(simd: S, from: *const V::Element) -> V {
     // SAFETY: by the contract.
     V::from_slice(simd, unsafe { std::slice::from_raw_parts(from, V::LEN) })
 }
@@ -340,7 +320,7 @@ pub(super) unsafe fn load<S: Simd, V: SimdBase<S>>(simd: S, from: *const V::Elem
 /// # Safety
 /// A whole vector must be valid at `to`.
 #[inline(always)]
-pub(super) unsafe fn store<S: Simd, V: SimdBase<S>>(v: V, to: *mut V::Element) {
+pub(crate) unsafe fn store<S: Simd, V: SimdBase<S>>(v: V, to: *mut V::Element) {
     // SAFETY: by the contract.
     v.store_slice(unsafe { std::slice::from_raw_parts_mut(to, V::LEN) });
 }
