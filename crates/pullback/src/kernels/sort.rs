@@ -132,16 +132,10 @@ fn collect<T: Key>(keys: &mut Vec<T::Packed>, row: &[T], descending: bool, k: us
 
 /// Whether any element comes before a limit.
 fn any_before<T: Key>(block: &[T], descending: bool, limit: T::Order) -> bool {
-    let mut any = false;
     vectorize_floats::<T, _>(
         #[inline(always)]
-        || {
-            for &x in block {
-                any |= x.order(descending) < limit;
-            }
-        },
-    );
-    any
+        || block.iter().fold(false, |any, x| any | (x.order(descending) < limit)),
+    )
 }
 
 /// Keeps the `k` smallest keys, in order or as they came; with neither, the largest of them is the last. For keys instead of elements, so that few copies of the sort exist.
