@@ -289,7 +289,8 @@ impl Smooth for Ndtr {
         Float::erfc(x * T::from_f64(-FRAC_1_SQRT_2)) * T::HALF
     }
     fn derivative(d: &Tensor, x: &Tensor, _: &Tensor) -> Result<Tensor> {
-        let density = x.square()?.mul(-0.5)?.exp()?.mul(1.0 / (2.0 * PI).sqrt())?;
+        // Far out, where it is 0, its own derivative would be infinity times 0.
+        let density = x.clamp(Some(-60.0), Some(60.0))?.square()?.mul(-0.5)?.exp()?.mul(1.0 / (2.0 * PI).sqrt())?;
         mul_owned(density, d.clone())
     }
 }
