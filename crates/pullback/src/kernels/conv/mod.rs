@@ -463,3 +463,6 @@ unsafe fn add<T: Real>(to: *mut T, from: *const T, n: usize) {
         },
     );
 }
+
+#[cfg(test)]
+mod tests;
