@@ -5,6 +5,7 @@ use super::family::{Binary, Operands, Reads, binary, linear};
 use super::norm::{out_of_range, unit_of};
 use super::reduce::{Sum, dims_errors, divide, to_float};
 use super::reduction::{Over, Reduce, naive_reduce, reduction, reshaped};
+use super::softmax::all_finite;
 use super::table::{ErrorSample, Kink, Naive, Sample, ops, sample_tensor};
 use crate::array::Array;
 use crate::dtype::dispatch;
@@ -247,11 +248,15 @@ impl<const ROOT: bool> Reduce for Var<ROOT> {
     fn weights(&self, x: &Tensor, y: &Tensor, over: &Over) -> Result<Tensor> {
         let divisor = over.count(x.shape()).saturating_sub(self.correction) as f64;
         let deviation = x.sub(linear(Sum::<true>(over.keeping()), x)?)?;
-        match (ROOT, x.dtype().is_half()) {
-            (false, _) => deviation.mul(2.0 / divisor),
-            // The product may be larger than any half.
-            (true, true) => over_or_zero(&deviation, y)?.div(divisor),
-            (true, false) => over_or_zero(&deviation, &y.mul(divisor)?),
+        if !ROOT {
+            return deviation.mul(2.0 / divisor);
+        }
+        // The product may be larger than any number of the dtype.
+        let product = y.mul(divisor)?;
+        if product.array().is_some_and(all_finite) {
+            over_or_zero(&deviation, &product)
+        } else {
+            over_or_zero(&deviation, y)?.div(divisor)
         }
     }
 }

@@ -280,7 +280,8 @@ impl Reduce for LogSumExp {
 /// is infinite: the largest elements share equally.
 struct Settled;
 
-fn all_finite(y: &Array) -> bool {
+/// Whether all elements are known to be finite.
+pub(super) fn all_finite(y: &Array) -> bool {
     match y.dtype() {
         DType::F32 => y.as_slice::<f32>().is_some_and(|y| y.iter().all(|y| y.is_finite())),
         DType::F64 => y.as_slice::<f64>().is_some_and(|y| y.iter().all(|y| y.is_finite())),

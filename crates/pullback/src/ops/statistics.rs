@@ -2,6 +2,7 @@
 
 use super::discrete::{Discrete, discrete};
 use super::join::cat;
+use super::norm::unit_of;
 use super::reduce::to_float;
 use super::table::{ErrorSample, Naive, Sample, ops, sample_tensor};
 use crate::array::Array;
@@ -30,7 +31,7 @@ ops! { OPS;
     ///
     /// # Errors
     /// `Shape` for more than two dimensions, or weights that do not fit; `Dtype` for `fweights` that are not integers; `Value` for
-    /// weights below 0.
+    /// weights below 0 or NaN.
     ///
     /// # Example
     /// ```
@@ -235,7 +236,7 @@ fn variables(op: &str, x: &Tensor) -> Result<(Tensor, bool)> {
     }
 }
 
-/// The check that weights are not negative.
+/// The check that weights are neither negative nor NaN.
 #[derive(Clone, Debug)]
 struct NotNegative {
     name: &'static str,
@@ -247,7 +248,7 @@ impl Discrete for NotNegative {
     fn kernel(&self, w: &Array) -> Result<Array> {
         let w = contiguous(w);
         let all = w.as_slice::<f64>().unwrap_or_default();
-        if let Some(k) = all.iter().position(|&v| v < 0.0) {
+        if let Some(k) = all.iter().position(|&v| v < 0.0 || v.is_nan()) {
             let (name, at) = (self.name, position(w.shape(), k, self.lanes));
             bail!(Value, "cov: expected `{name}` of at least 0, got {}{at}", all[k]);
         }
@@ -307,7 +308,11 @@ fn cov(x: &Tensor, correction: usize, fweights: Option<&Tensor>, aweights: Optio
 fn corrcoef(x: &Tensor) -> Result<Tensor> {
     let (rows, single) = variables("corrcoef", x)?;
     let deviation = rows.sub(rows.mean_dims(&[1], true)?)?;
-    // The number of observations cancels.
+    // The number of observations cancels, and so does the unit, whose squares are in range.
+    let deviation = match rows.shape()[1] {
+        0 => deviation,
+        _ => deviation.div(unit_of(deviation.detach()?.abs()?.max_dims(&[1], true)?)?)?,
+    };
     let product = deviation.matmul(&deviation.conj()?.t()?)?;
     let spread = product.diagonal(0, 0, 1)?.real()?.sqrt()?;
     let y = product.div(spread.unsqueeze(1)?)?.div(spread)?;

@@ -193,6 +193,8 @@ fn weights_and_matrices_that_are_no_numbers_are_errors() {
     let x = Tensor::from([1.0, 2.0, 4.0]);
     let error = vmap(|w: &Tensor| x.cov(1, None, Some(w)))(&lanes).unwrap_err().to_string();
     assert!(error.contains("cov: expected `aweights` of at least 0, got -3 at position [2]"), "{error}");
+    let error = x.cov(1, None, Some(&Tensor::from([1.0, f64::NAN, 1.0]))).unwrap_err().to_string();
+    assert!(error.contains("of at least 0, got NaN at position [1]"), "{error}");
     let two = Tensor::from([[[1.0, 0.0], [0.0, 1.0]], [[1.0, f64::NAN], [0.0, 1.0]]]);
     for bad in [two.clone(), two.nan_to_num(INF, None, None).unwrap()] {
         let error = bad.matrix_rank(None).unwrap_err().to_string();
@@ -238,4 +240,70 @@ fn pooling_of_no_images_reports_windows_without_elements() {
     }
     let x = Tensor::zeros(&[0, 1, 5], DType::F64).unwrap();
     assert_eq!(x.max_pool1d(&MaxPool::new(2)).unwrap().shape(), [0, 1, 2]);
+}
+
+#[test]
+fn second_derivatives_vanish_where_functions_become_straight() {
+    let second = |f: F, x: &Tensor| {
+        let first = move |x: &Tensor| grad(|x: &Tensor| f(x)?.sum())(x)?.sum();
+        slopes(first, x)
+    };
+    let flat: [F; 2] = [|x| x.atan(), |x| x.asinh()];
+    for dtype in [DType::F64, DType::F32] {
+        let ends = Tensor::from([-INF, INF]).to_dtype(dtype).unwrap();
+        for f in flat {
+            assert_eq!(second(f, &ends), [0.0, 0.0]);
+        }
+        assert_eq!(second(|x| x.acosh(), &Tensor::from([INF]).to_dtype(dtype).unwrap()), [0.0]);
+    }
+    // -2x/(1 + x²)², -x/(1 + x²)^1.5 and -x/(x² - 1)^1.5.
+    let x = Tensor::from([2.0, 1e20]);
+    near(&second(|x| x.atan(), &x), &[-4.0 / 25.0, -2e-60], 1e-14);
+    near(&second(|x| x.asinh(), &x), &[-2.0 / 5f64.powf(1.5), -1e-40], 1e-14);
+    near(&second(|x| x.acosh(), &x), &[-2.0 / 3f64.powf(1.5), -1e-40], 1e-14);
+}
+
+#[test]
+fn the_logit_has_the_slopes_of_its_domain_at_its_ends() {
+    let x = Tensor::from([0.0, -0.0, 1.0, 0.25]);
+    let along = jvp(|x: &Tensor| x.logit(), &x, &Tensor::ones(&[4], DType::F64).unwrap()).unwrap().1;
+    for found in [along, grad(|x: &Tensor| x.logit()?.sum())(&x).unwrap()] {
+        near(&f64s(&found), &[INF, INF, INF, 16.0 / 3.0], 1e-15);
+    }
+    // (2x - 1)/(x (1 - x))².
+    let second = |x: &Tensor| grad(|x: &Tensor| x.logit()?.sum())(x)?.sum();
+    near(&f64s(&grad(second)(&x).unwrap()), &[-INF, -INF, INF, -128.0 / 9.0], 1e-14);
+    assert!(slopes(|x| x.logit(), &Tensor::from([-0.5, 1.5])).iter().all(|v| v.is_nan()));
+}
+
+#[test]
+fn remainders_of_infinite_divisors_have_a_slope() {
+    // The quotient is 0, or -1 where the signs differ.
+    let (x, y) = (Tensor::from([1.0, -1.0, 1.0, -1.0, 7.5]), Tensor::from([INF, INF, -INF, -INF, -2.0]));
+    assert_eq!(slopes(|y| x.remainder(y), &y), [0.0, 1.0, 1.0, 0.0, 4.0]);
+    assert_eq!(slopes(|y| x.fmod(y), &y), [0.0, 0.0, 0.0, 0.0, 3.0]);
+}
+
+#[test]
+fn large_deviations_of_many_elements_have_a_slope() {
+    // The deviation times the number of elements is beyond the range.
+    // Of numbers with an even number of ones and an odd one, those with the same last digits cancel as well.
+    let signs: Vec<f64> = (0..128u32).map(|k| if k.count_ones() % 2 == 0 { 1.0 } else { -1.0 }).collect();
+    let x = scaled(&signs, 2e37);
+    let expected: Vec<f64> = signs.iter().map(|s| s / 128.0).collect();
+    near(&slopes(|x| x.std_dims(&[0], 0, false), &x), &expected, 1e-4);
+}
+
+#[test]
+fn correlations_do_not_depend_on_the_unit() {
+    let rows = [1.0, 3.0, 5.0, 4.0, 2.0, 2.5, 7.0, 1.0];
+    let exact = f64s(&Tensor::from(rows.to_vec()).reshape(&[2, 4]).unwrap().corrcoef().unwrap());
+    let slope =
+        |x: &Tensor| f64s(&grad(|x: &Tensor| x.reshape(&[2, 4])?.corrcoef()?.select(0, 0)?.select(0, 1))(x).unwrap());
+    let exact_slope = slope(&Tensor::from(rows.to_vec()));
+    for scale in [1e-36, 1e-25, 1.0, 1e25, 1e36] {
+        let x = scaled(&rows, scale);
+        near(&f64s(&x.reshape(&[2, 4]).unwrap().corrcoef().unwrap()), &exact, 1e-5);
+        near(&slope(&x).iter().map(|v| v * scale).collect::<Vec<_>>(), &exact_slope, 1e-4);
+    }
 }

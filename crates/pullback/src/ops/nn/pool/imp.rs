@@ -155,8 +155,9 @@ fn max_pool(op: &str, dims: usize, x: &Tensor, options: &MaxPool) -> Result<(Ten
         (0..shape[x.rank() - dims + d]).map(move |k| slide.span(size, k))
     };
     for (d, (&size, slide)) in sizes.iter().zip(slides).enumerate() {
-        // A window is never between elements that are closer than the gaps in it.
-        if slide.dilation > size && own(d, size, slide).any(|s| s.count == 0) {
+        // A window is never between elements that are closer than the gaps in it, and not unless it begins before them.
+        let before = slide.padding.div_ceil(slide.stride);
+        if slide.dilation > size && own(d, size, slide).take(before).any(|s| s.count == 0) {
             bail!(
                 Value,
                 "{op}: expected windows with at least one element each, got one between the elements of spatial \
