@@ -251,9 +251,13 @@ impl Binary for Pow {
         let (x, e) = (values.lhs(), values.rhs());
         // The limit of x^e·log(x) at base 0 is 0: the logarithm of another base gives it, to every order.
         let flat = no_log(x, e)?;
-        let slope = d.mul(values.output())?;
-        let slope = if x.array().is_some() { slope } else { flat.where_(0, slope)? };
-        mul_owned(flat.where_(1, x)?.log()?, slope)
+        let safe = flat.where_(1, x)?;
+        let y = match x.array() {
+            Some(_) => values.output().clone(),
+            // Not even a cotangent of 0 may reach a base at which the slope is infinite.
+            None => flat.where_(0, binary::<Pow>(&safe, e)?)?,
+        };
+        mul_owned(safe.log()?, d.mul(y)?)
     }
 }
 
