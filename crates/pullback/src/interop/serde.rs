@@ -1,4 +1,7 @@
 //! `serde`: tensors, dtypes, shapes with them, and the static parts of trees.
+//!
+//! Numbers are read as `serde` reads those of the element's type: one that is written with more digits is rounded, and one beyond the range
+//! of a float becomes infinite, such as `1e300` as `f32`. Integers that their dtype cannot hold are errors.
 
 use std::fmt;
 

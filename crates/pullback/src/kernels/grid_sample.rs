@@ -84,9 +84,12 @@ impl Sampler {
     fn along(&self, u: f64, size: usize, order: u8) -> Along {
         let mut all = Along { count: 0, index: [0; 4], weight: [0.0; 4] };
         if u.abs() >= 4e15 || u.is_nan() {
-            // Far beyond the end numbers have no neighbours.
-            if u.is_nan() || self.edge != Edge::Zeros {
+            // Far beyond the end numbers have no neighbours, and between them there is no slope. Mirrors send infinity nowhere.
+            let lost = u.is_nan() || (u.is_infinite() && matches!(self.edge, Edge::Reflection { .. }));
+            if lost {
                 all.push(0, f64::NAN);
+            } else if let Some(k) = self.resolve(u, size).filter(|_| order == 0) {
+                all.push(k, 1.0);
             }
             return all;
         }
@@ -329,6 +332,18 @@ mod tests {
         assert_eq!(weights(&sampler(Curve::Linear, Edge::Zeros, 0), -0.25), [0.75, 0.0, 0.0, 0.0, 0.0]);
         assert_eq!(weights(&sampler(Curve::Cubic, Edge::Zeros, 0), f64::INFINITY), [0.0; 5]);
         assert!(weights(&sampler(Curve::Linear, Edge::Zeros, 0), f64::NAN)[0].is_nan());
+        for curve in [Curve::Nearest, Curve::Linear, Curve::Cubic] {
+            assert_eq!(weights(&sampler(curve, Edge::Border, 0), 1e18), [0.0, 0.0, 0.0, 0.0, 1.0], "{curve:?}");
+            assert_eq!(
+                weights(&sampler(curve, Edge::Border, 0), -f64::INFINITY),
+                [1.0, 0.0, 0.0, 0.0, 0.0],
+                "{curve:?}"
+            );
+            assert_eq!(weights(&sampler(curve, Edge::Border, 1), 1e18), [0.0; 5], "{curve:?}");
+            // 10^18 is a multiple of 8, of a way there and back.
+            let mirrored = Edge::Reflection { corners: true };
+            assert_eq!(weights(&sampler(curve, mirrored, 0), 1e18), [1.0, 0.0, 0.0, 0.0, 0.0], "{curve:?}");
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! which the families see to; what is here is no such multiplication, and has rules of its own.
 
 use super::family::{Binary, Linear, Operands, Unary, binary, linear, unary};
+use super::moments::over_or_zero;
 use super::reduce::to_float;
 use super::table::{ErrorSample, Naive, Sample, ops, sample_tensor};
 use crate::array::Array;
@@ -404,11 +405,10 @@ impl Unary for Angle {
         Ok(kernel::map_real(x, math::angle))
     }
     fn derivative(d: &Tensor, x: &Tensor, _: &Tensor) -> Result<Tensor> {
-        let (size, zero) = size_or_one(x)?;
-        // i x/|x|², which is 0 where x is.
-        let turned = binary::<FromParts>(&imag(x)?.neg()?, &real(x)?)?;
-        let slope = turned.div(size.square()?)?;
-        real_slope(d, &zero.where_(0.0, slope)?)
+        let size = x.abs()?;
+        // i x/|x|², which is 0 where x is, in steps that do not overflow.
+        let over = |part: Tensor| over_or_zero(&over_or_zero(&part, &size)?, &size);
+        real_slope(d, &binary::<FromParts>(&over(imag(x)?.neg()?)?, &over(real(x)?)?)?)
     }
 }
 

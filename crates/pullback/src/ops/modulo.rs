@@ -173,16 +173,6 @@ fn check_divisor(op: &str, b: &Array) -> Result<()> {
     Ok(())
 }
 
-/// `-d` times the quotient, which the result tells: `a - result` is a multiple of the divisor.
-fn minus_quotient(d: &Tensor, values: Operands<'_>) -> Result<Tensor> {
-    let quotient = values.lhs().sub(values.output())?.div(values.rhs())?.round()?;
-    mul_owned(quotient.neg()?, d.clone())
-}
-
-fn reads((_, right): (bool, bool)) -> Reads {
-    Reads { lhs: right, rhs: right, output: right }
-}
-
 struct Fmod;
 
 impl Binary for Fmod {
@@ -191,14 +181,16 @@ impl Binary for Fmod {
         check_divisor("fmod", b)?;
         dispatch!(a.dtype(), "fmod", number, T => Ok(map::zip::<T, T, T>(a, b, shape, #[inline(always)] |a, b| a.rest(b))))
     }
-    fn reads(needs: (bool, bool)) -> Reads {
-        reads(needs)
+    fn reads((_, right): (bool, bool)) -> Reads {
+        Reads { lhs: right, rhs: right, output: right }
     }
     fn left(d: &Tensor, _: Operands<'_>) -> Result<Tensor> {
         Ok(d.clone())
     }
     fn right(d: &Tensor, values: Operands<'_>) -> Result<Tensor> {
-        minus_quotient(d, values)
+        // The result tells the quotient: `a - result` is a multiple of the divisor.
+        let quotient = values.lhs().sub(values.output())?.div(values.rhs())?.round()?;
+        mul_owned(quotient.neg()?, d.clone())
     }
 }
 
@@ -213,14 +205,16 @@ impl Binary for Remainder {
             if rest != T::ZERO && rest.below_zero() != b.below_zero() { rest.plus(b) } else { rest }
         })))
     }
-    fn reads(needs: (bool, bool)) -> Reads {
-        reads(needs)
+    fn reads((_, right): (bool, bool)) -> Reads {
+        Reads { lhs: right, rhs: right, output: false }
     }
     fn left(d: &Tensor, _: Operands<'_>) -> Result<Tensor> {
         Ok(d.clone())
     }
     fn right(d: &Tensor, values: Operands<'_>) -> Result<Tensor> {
-        minus_quotient(d, values)
+        // An infinite result, of an infinite divisor, does not tell the quotient.
+        let quotient = binary::<FloorDivide>(values.lhs(), values.rhs())?;
+        mul_owned(quotient.neg()?, d.clone())
     }
 }
 

@@ -1,14 +1,17 @@
 //! Variances and standard deviations.
 
-use super::family::{Unary, linear, unary};
+use super::arith::mul_owned;
+use super::family::{Binary, Operands, Reads, binary, linear};
+use super::norm::{out_of_range, unit_of};
 use super::reduce::{Sum, dims_errors, divide, to_float};
 use super::reduction::{Over, Reduce, naive_reduce, reduction, reshaped};
+use super::softmax::all_finite;
 use super::table::{ErrorSample, Kink, Naive, Sample, ops, sample_tensor};
 use crate::array::Array;
 use crate::dtype::dispatch;
 use crate::kernels::math::Float;
 use crate::kernels::{map, moments, reduce};
-use crate::{Result, Tensor};
+use crate::{DType, Result, Tensor};
 
 ops! { OPS;
     /// The unbiased variance of all elements, as a 0-d tensor: the sum of squared deviations from the mean, divided
@@ -236,14 +239,34 @@ impl<const ROOT: bool> Reduce for Var<ROOT> {
 
     fn kernel(&self, x: &Array, over: &Over) -> Result<Array> {
         let divisor = over.count(x.shape()).saturating_sub(self.correction);
-        dispatch!(x.dtype(), Self::NAME, float, T => variance::<T>(x, over, divisor, ROOT))
+        dispatch!(x.dtype(), Self::NAME, float, T => {
+            let y = variance::<T>(x, over, divisor, ROOT)?;
+            if ROOT && out_of_range::<T>(&y, 2.0) { scaled_root::<T>(x, over, divisor) } else { Ok(y) }
+        })
     }
 
     fn weights(&self, x: &Tensor, y: &Tensor, over: &Over) -> Result<Tensor> {
         let divisor = over.count(x.shape()).saturating_sub(self.correction) as f64;
         let deviation = x.sub(linear(Sum::<true>(over.keeping()), x)?)?;
-        if ROOT { deviation.mul(unary::<InverseOrZero>(y)?.div(divisor)?) } else { deviation.mul(2.0 / divisor) }
+        if !ROOT {
+            return deviation.mul(2.0 / divisor);
+        }
+        // The product may be larger than any number of the dtype.
+        let product = y.mul(divisor)?;
+        if product.array().is_some_and(all_finite) {
+            over_or_zero(&deviation, &product)
+        } else {
+            over_or_zero(&deviation, y)?.div(divisor)
+        }
     }
+}
+
+/// The root of a variance that would overflow or vanish, in units of the largest magnitude.
+fn scaled_root<T: Float>(x: &Array, over: &Over, divisor: usize) -> Result<Array> {
+    let x = Tensor::from(x.clone());
+    let unit = unit_of(reduce::max(x.abs()?.concrete(), &over.dims)?.into())?;
+    let scaled = x.div(unit.reshape_to(&over.kept(x.shape()))?)?;
+    Ok(Tensor::from(variance::<T>(scaled.concrete(), over, divisor, true)?).mul(unit)?.concrete().clone())
 }
 
 fn variance<T: Float>(x: &Array, over: &Over, divisor: usize, root: bool) -> Result<Array> {
@@ -267,18 +290,46 @@ fn variance<T: Float>(x: &Array, over: &Over, divisor: usize, root: bool) -> Res
     Ok(if root { map::map::<T, T>(&y, |v| v.sqrt()) } else { y })
 }
 
-/// `1 / x`, and 0 at 0, with all its derivatives.
-pub(super) struct InverseOrZero;
+/// `a / b`, and 0 where `b` is 0, with all derivatives: the share that an element has in a length. Of infinite ones it is the sign.
+struct OverOrZero;
 
-impl Unary for InverseOrZero {
-    const NAME: &'static str = "inverse_or_zero";
-    const READS_INPUT: bool = false;
-    const READS_OUTPUT: bool = true;
-    fn kernel(x: &Array) -> Result<Array> {
-        dispatch!(x.dtype(), Self::NAME, float, T => Ok(map::map::<T, T>(x, |v| if v == 0.0 { 0.0 } else { 1.0 / v })))
+/// See [`OverOrZero`].
+pub(super) fn over_or_zero(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    binary::<OverOrZero>(a, b)
+}
+
+/// Whether all elements are 0 or have an inverse with all its digits.
+fn invertible<T: Float>(b: &Array) -> bool {
+    let least = T::from_f64(match T::DTYPE {
+        DType::F32 => f64::from(f32::MIN_POSITIVE),
+        _ => f64::MIN_POSITIVE,
+    });
+    let most = T::ONE / least;
+    b.as_slice::<T>().is_some_and(|b| b.iter().all(|&b| b == T::ZERO || (least..=most).contains(&b.abs())))
+}
+
+impl Binary for OverOrZero {
+    const NAME: &'static str = "over_or_zero";
+    fn kernel(a: &Array, b: &Array, shape: &[usize]) -> Result<Array> {
+        dispatch!(b.dtype(), Self::NAME, float, T => Ok(if b.numel() < a.numel() && invertible::<T>(b) {
+            // Fewer divisions.
+            let inverse = map::map::<T, T>(b, #[inline(always)] |b| if b == 0.0 { 0.0 } else { 1.0 / b });
+            map::zip::<T, T, T>(a, &inverse, shape, #[inline(always)] |a, b| a * b)
+        } else {
+            map::zip::<T, T, T>(a, b, shape, #[inline(always)] |a, b| {
+                let quotient = if b == 0.0 { 0.0 } else { a / b };
+                if a.abs() == T::INFINITY && b.abs() == T::INFINITY { a.signum() * b.signum() } else { quotient }
+            })
+        }))
     }
-    fn derivative(d: &Tensor, _: &Tensor, y: &Tensor) -> Result<Tensor> {
-        d.mul(y.mul(y)?.neg()?)
+    fn reads(needs: (bool, bool)) -> Reads {
+        Reads { lhs: false, rhs: true, output: needs.1 }
+    }
+    fn left(d: &Tensor, values: Operands<'_>) -> Result<Tensor> {
+        over_or_zero(d, values.rhs())
+    }
+    fn right(d: &Tensor, values: Operands<'_>) -> Result<Tensor> {
+        mul_owned(over_or_zero(d, values.rhs())?, values.output().neg()?)
     }
 }
 

@@ -1,8 +1,8 @@
 //! Norms of vectors.
 
 use super::extremes::extreme_of;
-use super::family::{linear, unary};
-use super::moments::InverseOrZero;
+use super::family::linear;
+use super::moments::over_or_zero;
 use super::reduce::{Sum, dims_errors, to_float};
 use super::reduction::{Over, Reduce, naive_reduce, reduction};
 use super::table::{ErrorSample, Kink, Naive, Sample, ops, sample_tensor};
@@ -32,7 +32,8 @@ ops! { OPS;
     /// Where the norm is 0, and for elements of 0 where `|x|^p` has a kink, it is 0, the value that the symmetry of the
     /// kink singles out, and so are the higher ones. For the square of a norm that may be 0 use
     /// `x.square()?.sum()?`, which is smooth: the second derivative of `x.norm(2.0)?.square()?` at 0 is 0 by this
-    /// convention, and not 2.
+    /// convention, and not 2. Where the norm is infinite, an infinite element has the derivative that it would have alone, 1 or -1 for
+    /// `p` above 1, and others have 0.
     ///
     /// # Errors
     /// `Value` if `p` is NaN; `Shape` if there are no elements and `p` is negative or infinite.
@@ -110,14 +111,19 @@ impl Norm {
     fn scaled(&self, x: &Tensor, over: &Over) -> Result<Tensor> {
         let most = if self.p < 0.0 { reduce::min } else { reduce::max };
         let size = Tensor::from(most(x.abs()?.concrete(), &over.dims)?);
-        let unit = size.gt(0)?.logical_and(size.isfinite()?)?.where_(&size, 1)?;
+        let unit = unit_of(size)?;
         self.plain(&x.div(unit.reshape_to(&over.kept(x.shape()))?)?, over)?.mul(unit)
     }
 }
 
+/// The sizes, and 1 for those that nothing can be measured in.
+pub(super) fn unit_of(size: Tensor) -> Result<Tensor> {
+    size.gt(0)?.logical_and(size.isfinite()?)?.where_(&size, 1)
+}
+
 /// Whether the sum of powers behind a norm has overflowed, vanished, or lost digits on the way there, unless it is that of elements
 /// which are all infinite or 0.
-fn out_of_range<T: Float>(y: &Array, p: f64) -> bool {
+pub(super) fn out_of_range<T: Float>(y: &Array, p: f64) -> bool {
     let (least, step) = match T::DTYPE {
         DType::F32 => (f64::from(f32::MIN_POSITIVE), f64::from(f32::EPSILON)),
         _ => (f64::MIN_POSITIVE, f64::EPSILON),
@@ -147,7 +153,7 @@ impl Reduce for Norm {
         if p == 1.0 {
             return x.sign();
         }
-        let ratio = x.mul(unary::<InverseOrZero>(y)?)?;
+        let ratio = over_or_zero(x, y)?;
         if p == 2.0 {
             return Ok(ratio);
         }

@@ -2,6 +2,7 @@
 
 use super::arith::{binary_samples, constant, mul_owned, with_common_dtype};
 use super::family::{Binary, Operands, Reads, binary};
+use super::moments::over_or_zero;
 use super::table::{ErrorSample, Kink, Naive, Sample, ops, sample_tensor};
 use crate::array::Array;
 use crate::dtype::{Element, dispatch};
@@ -95,8 +96,8 @@ ops! { OPS;
     /// Floats, promoted by the table of [`DType`](crate::DType); integers and bools become `f32`.
     ///
     /// # Derivative
-    /// `log(y)` with respect to the left operand, `x/y` with respect to the right one; both are 0 where `x` and `y`
-    /// are 0.
+    /// `log(y)` with respect to the left operand, `x/y` with respect to the right one; both are 0 where `x` is 0 and `y`
+    /// is not positive, and so are the higher ones.
     ///
     /// # Errors
     /// `Shape` if the shapes do not broadcast.
@@ -124,11 +125,6 @@ fn hypot(a: &Tensor, rhs: impl Operand) -> Result<Tensor> {
     pair::<Hypot>(a, rhs)
 }
 
-/// `a / length`, and 0 where the length is 0, as `a` then is.
-fn direction(a: &Tensor, length: &Tensor) -> Result<Tensor> {
-    a.div(length.eq(0)?.where_(1, length)?)
-}
-
 impl Binary for Hypot {
     const NAME: &'static str = "hypot";
     // A path instead of a closure would not be inlined into the loop.
@@ -141,10 +137,10 @@ impl Binary for Hypot {
         Reads { lhs: needs.0, rhs: needs.1, output: true }
     }
     fn left(d: &Tensor, values: Operands<'_>) -> Result<Tensor> {
-        mul_owned(direction(values.lhs(), values.output())?, d.clone())
+        mul_owned(over_or_zero(values.lhs(), values.output())?, d.clone())
     }
     fn right(d: &Tensor, values: Operands<'_>) -> Result<Tensor> {
-        mul_owned(direction(values.rhs(), values.output())?, d.clone())
+        mul_owned(over_or_zero(values.rhs(), values.output())?, d.clone())
     }
 }
 
@@ -154,11 +150,10 @@ fn atan2(a: &Tensor, rhs: impl Operand) -> Result<Tensor> {
     pair::<Atan2>(a, rhs)
 }
 
-/// `a / (x² + y²)` in steps that do not overflow.
+/// `a / (x² + y²)` in steps that do not overflow, and 0 at the origin and at infinity.
 fn inverted(a: &Tensor, x: &Tensor, y: &Tensor) -> Result<Tensor> {
     let length = x.hypot(y)?;
-    let length = length.eq(0)?.where_(1, &length)?;
-    a.div(&length)?.div(length)
+    over_or_zero(&over_or_zero(a, &length)?, &length)
 }
 
 impl Binary for Atan2 {
@@ -224,16 +219,18 @@ impl Binary for Xlogy {
         Reads { lhs: true, rhs: true, output: false }
     }
     fn left(d: &Tensor, values: Operands<'_>) -> Result<Tensor> {
-        mul_owned(safe_denominator(values)?.log()?, d.clone())
+        mul_owned(flat(values)?.where_(1, values.rhs())?.log()?, d.clone())
     }
     fn right(d: &Tensor, values: Operands<'_>) -> Result<Tensor> {
-        mul_owned(values.lhs().div(safe_denominator(values)?)?, d.clone())
+        let flat = flat(values)?;
+        mul_owned(flat.where_(0, values.lhs())?.div(flat.where_(1, values.rhs())?)?, d.clone())
     }
 }
 
-/// The right operand, and 1 where both are 0.
-fn safe_denominator(values: Operands<'_>) -> Result<Tensor> {
-    values.lhs().eq(0)?.logical_and(values.rhs().eq(0)?)?.where_(1, values.rhs())
+/// Where the left operand is 0 and the right one has no logarithm that is a number: there all derivatives are 0, so that those of
+/// second order are symmetric.
+fn flat(values: Operands<'_>) -> Result<Tensor> {
+    values.lhs().eq(0)?.logical_and(values.rhs().le(0)?)
 }
 
 /// `a - b`, and 0 for equal infinities.
@@ -260,7 +257,11 @@ fn hypot_samples() -> Vec<Sample> {
 }
 
 fn hypot_kinks() -> Vec<Kink> {
-    vec![Kink::new("the origin", Tensor::from([0.0, 1.0]), [0.0, 1.0], |x| x.hypot(0.0))]
+    let far = Tensor::from([f64::INFINITY, 1.0, f64::NEG_INFINITY]);
+    vec![
+        Kink::new("the origin", Tensor::from([0.0, 1.0]), [0.0, 1.0], |x| x.hypot(0.0)),
+        Kink::new("infinities", far, [1.0, 0.0, -1.0], |x| x.hypot(Tensor::from([2.0, f64::INFINITY, 0.0]))),
+    ]
 }
 
 fn atan2_samples() -> Vec<Sample> {
@@ -283,7 +284,11 @@ fn atan2_samples() -> Vec<Sample> {
 }
 
 fn atan2_kinks() -> Vec<Kink> {
-    vec![Kink::new("the origin", Tensor::from([0.0]), [0.0], |x| x.atan2(0.0))]
+    let far = Tensor::from([f64::INFINITY, 1.0, f64::NEG_INFINITY]);
+    vec![
+        Kink::new("the origin", Tensor::from([0.0]), [0.0], |x| x.atan2(0.0)),
+        Kink::new("infinities", far, [0.0; 3], |y| y.atan2(Tensor::from([2.0, f64::INFINITY, f64::INFINITY]))),
+    ]
 }
 
 fn logaddexp_samples() -> Vec<Sample> {
@@ -305,6 +310,7 @@ fn xlogy_kinks() -> Vec<Kink> {
     vec![
         Kink::new("left, both 0", Tensor::from([0.0]), [0.0], |x| x.xlogy(0.0)),
         Kink::new("right, both 0", Tensor::from([0.0]), [0.0], |y| Tensor::from([0.0]).xlogy(y)),
+        Kink::new("left, right below 0", Tensor::from([0.0]), [0.0], |x| x.xlogy(-2.0)),
         Kink::new("right, left 0", Tensor::from([2.0]), [0.0], |y| Tensor::from([0.0]).xlogy(y)),
     ]
 }

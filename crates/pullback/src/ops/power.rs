@@ -234,14 +234,30 @@ impl Binary for Pow {
     fn left(d: &Tensor, values: Operands<'_>) -> Result<Tensor> {
         let (x, e) = (values.lhs(), values.rhs());
         // Where the exponent is 0 and x^-1 is not finite, another base gives the derivative 0 without a detour by NaN.
-        let x = no_inverse(x, e)?.where_(1, x)?;
-        mul_owned(d.mul(e)?, binary::<Pow>(&x, &e.sub(1)?)?)
+        let safe = no_inverse(x, e)?.where_(1, x)?;
+        // At base 0 the derivative with respect to the exponent is 0 whatever the base: so is this one whatever the exponent, where that
+        // is differentiated as well.
+        let held;
+        let e = match e.array() {
+            Some(_) => e,
+            None => {
+                held = no_log(x, e)?.where_(&e.detach()?, e)?;
+                &held
+            }
+        };
+        mul_owned(d.mul(e)?, binary::<Pow>(&safe, &e.sub(1)?)?)
     }
     fn right(d: &Tensor, values: Operands<'_>) -> Result<Tensor> {
         let (x, e) = (values.lhs(), values.rhs());
         // The limit of x^e·log(x) at base 0 is 0: the logarithm of another base gives it, to every order.
-        let x = no_log(x, e)?.where_(1, x)?;
-        mul_owned(x.log()?, d.mul(values.output())?)
+        let flat = no_log(x, e)?;
+        let safe = flat.where_(1, x)?;
+        let y = match x.array() {
+            Some(_) => values.output().clone(),
+            // Not even a cotangent of 0 may reach a base at which the slope is infinite.
+            None => flat.where_(0, binary::<Pow>(&safe, e)?)?,
+        };
+        mul_owned(safe.log()?, d.mul(y)?)
     }
 }
 
@@ -266,7 +282,8 @@ impl Binary for NoInverse {
     }
 }
 
-/// Whether the base is 0 and the exponent is not negative.
+/// Whether the base is 0 and the exponent is not negative, or the base infinite and the exponent negative: the power is 0 beside an
+/// infinite logarithm.
 struct NoLog;
 
 impl Binary for NoLog {
@@ -274,7 +291,7 @@ impl Binary for NoLog {
     const DIFFERENTIABLE: bool = false;
     fn kernel(x: &Array, e: &Array, shape: &[usize]) -> Result<Array> {
         dispatch!(x.dtype(), "no_log", float, T => Ok(map::zip::<T, T, bool>(x, e, shape, #[inline(always)] |x, e| {
-            x == T::ZERO && e >= T::ZERO
+            x == T::ZERO && e >= T::ZERO || x == T::INFINITY && e < T::ZERO
         })))
     }
 }

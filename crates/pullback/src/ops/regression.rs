@@ -1,10 +1,17 @@
 //! Losses of pairs of numbers: each element of a tensor against that of a target.
 
+use super::arith::mul_owned;
+use super::family::{UnaryOp, UnaryWith, unary_with};
 use super::loss::{Reduction, naive_reduction};
 use super::nn::BinaryCrossEntropyWithLogits;
 use super::reduce::to_real_float;
 use super::table::{ErrorSample, Naive, Sample, ops, sample_tensor};
+use crate::array::Array;
+use crate::dtype::{Element, dispatch};
 use crate::error::bail;
+use crate::function::OpRef;
+use crate::kernels::map;
+use crate::kernels::math::Float;
 use crate::shape::broadcasts_to;
 use crate::{ErrorKind, Result, Tensor};
 
@@ -217,11 +224,35 @@ fn l1_loss(x: &Tensor, target: &Tensor, reduction: Reduction) -> Result<Tensor> 
     reduction.of(&difference("l1_loss", x, target)?.abs()?)
 }
 
-/// Half the square of `d` up to `delta`, then on along the tangent. With `c`, the difference clamped to `delta`, it is
-/// `c·(d - c/2)`, whose derivative `c` has no branch that could be infinite.
+/// Half the square of a difference up to `delta`, then on along the tangent. With `c`, the difference clamped to `delta`, it is
+/// `c·(d - c/2)`, and its derivative `c`, which is finite where it is not.
+#[derive(Clone, Copy, Debug)]
+struct Huber {
+    delta: f64,
+}
+
+impl UnaryWith for Huber {
+    const NAME: &'static str = "huber";
+    fn share(&self) -> OpRef {
+        OpRef::new(UnaryOp(*self))
+    }
+    fn kernel(&self, x: &Array) -> Result<Array> {
+        dispatch!(x.dtype(), Self::NAME, float, T => {
+            let delta = T::from_f64(self.delta);
+            Ok(map::map::<T, T>(x, #[inline(always)] move |d| {
+                let c = if d < -delta { -delta } else { d };
+                let c = if c > delta { delta } else { c };
+                c * (d - c * T::HALF)
+            }))
+        })
+    }
+    fn derivative(&self, t: &Tensor, d: &Tensor, _: &Tensor) -> Result<Tensor> {
+        mul_owned(d.clamp(Some(-self.delta), Some(self.delta))?, t.clone())
+    }
+}
+
 fn huber(d: &Tensor, delta: f64) -> Result<Tensor> {
-    let c = d.clamp(Some(-delta), Some(delta))?;
-    c.mul(d.sub(c.mul(0.5)?)?)
+    unary_with(&Huber { delta }, d)
 }
 
 fn huber_loss(x: &Tensor, target: &Tensor, delta: f64, reduction: Reduction) -> Result<Tensor> {

@@ -4,18 +4,19 @@ use std::fmt;
 
 use smallvec::smallvec;
 
-use super::family::vmap_front;
+use super::family::{Binary, Operands, Reads, binary, vmap_front};
 use super::reduce::{dims_errors, dims_samples, sum_kept, to_float};
 use super::reduction::{Over, Reduce, reduction, reshaped};
 use super::table::{ErrorSample, Naive, Sample, ops, sample_tensor};
 use crate::array::Array;
+use crate::dtype::dispatch;
 use crate::function::op::{Batched, Cotangents, Op, Tangents};
 use crate::function::{Cotangent, OpRef, Outs, Saved, Tangent, VmapInfo};
 use crate::interp::{batch, bind, bind1};
 use crate::kernels::half::widened;
-use crate::kernels::{softmax as kernel, softmax_diff};
+use crate::kernels::{map, softmax as kernel, softmax_diff};
 use crate::shape::{Dims, Shape, resolve_dim};
-use crate::{ErrorKind, Result, Tensor};
+use crate::{DType, ErrorKind, Result, Tensor};
 
 ops! { OPS;
     /// `exp(x) / Σ exp(x)` along `dim`: positive numbers that add up to 1.
@@ -79,7 +80,8 @@ ops! { OPS;
     /// Floats; integers and bools become `f32`.
     ///
     /// # Derivative
-    /// [`softmax`](Tensor::softmax).
+    /// [`softmax`](Tensor::softmax), and where the result is infinite its limit: the largest elements, `∞` or all of them `-∞`, share
+    /// equally, and others have 0.
     ///
     /// # Errors
     /// `Dim` if a dimension is out of range or given twice.
@@ -264,9 +266,50 @@ impl Reduce for LogSumExp {
     }
     fn weights(&self, x: &Tensor, y: &Tensor, over: &Over) -> Result<Tensor> {
         match over.dims[..] {
-            [dim] => Softmax::<false> { dim }.apply(x),
-            _ => x.sub(y)?.exp(),
+            [dim] => Softmax::<false> { dim }.apply(&binary::<Settled>(x, y)?),
+            _ if y.array().is_some_and(all_finite) => x.sub(y)?.exp(),
+            _ => {
+                let x = binary::<Settled>(x, y)?;
+                x.sub(reduction(LogSumExp, over.keeping(), &x)?)?.exp()
+            }
         }
+    }
+}
+
+/// Elements with the same softmax as those on the left, or with its limit where their logarithm of the sum of exponentials, on the right,
+/// is infinite: the largest elements share equally.
+struct Settled;
+
+/// Whether all elements are known to be finite.
+pub(super) fn all_finite(y: &Array) -> bool {
+    match y.dtype() {
+        DType::F32 => y.as_slice::<f32>().is_some_and(|y| y.iter().all(|y| y.is_finite())),
+        DType::F64 => y.as_slice::<f64>().is_some_and(|y| y.iter().all(|y| y.is_finite())),
+        _ => false,
+    }
+}
+
+impl Binary for Settled {
+    const NAME: &'static str = "logsumexp_settled";
+    const VARIES_RIGHT: bool = false;
+    fn kernel(x: &Array, y: &Array, shape: &[usize]) -> Result<Array> {
+        if x.shape() == shape && all_finite(y) {
+            return Ok(x.clone());
+        }
+        dispatch!(x.dtype(), Self::NAME, float, T => Ok(map::zip::<T, T, T>(x, y, shape, #[inline(always)] |x, y| {
+            match (x == T::INFINITY, y == T::INFINITY) {
+                (true, true) => 0.0,
+                (false, true) => T::NEG_INFINITY,
+                _ if y == T::NEG_INFINITY => 0.0,
+                _ => x,
+            }
+        })))
+    }
+    fn reads(_: (bool, bool)) -> Reads {
+        Reads { lhs: false, rhs: true, output: false }
+    }
+    fn left(d: &Tensor, values: Operands<'_>) -> Result<Tensor> {
+        values.rhs().isinf()?.where_(0.0, d)
     }
 }
 

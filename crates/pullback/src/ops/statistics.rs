@@ -1,11 +1,16 @@
 //! Covariances, correlations, and integrals by trapezoids.
 
+use super::discrete::{Discrete, discrete};
 use super::join::cat;
+use super::norm::unit_of;
 use super::reduce::to_float;
 use super::table::{ErrorSample, Naive, Sample, ops, sample_tensor};
+use crate::array::Array;
 use crate::error::bail;
+use crate::kernels::classes::position;
+use crate::kernels::copy::contiguous;
 use crate::shape::resolve_dim;
-use crate::{ErrorKind, Result, Tensor};
+use crate::{DType, ErrorKind, Result, Tensor};
 
 ops! { OPS;
     /// The covariances of variables, which are the rows, from observations, which are the columns.
@@ -25,7 +30,8 @@ ops! { OPS;
     /// That of the formula.
     ///
     /// # Errors
-    /// `Shape` for more than two dimensions, or weights that do not fit; `Dtype` for `fweights` that are not integers.
+    /// `Shape` for more than two dimensions, or weights that do not fit; `Dtype` for `fweights` that are not integers; `Value` for
+    /// weights below 0 or NaN.
     ///
     /// # Example
     /// ```
@@ -230,6 +236,29 @@ fn variables(op: &str, x: &Tensor) -> Result<(Tensor, bool)> {
     }
 }
 
+/// The check that weights are neither negative nor NaN.
+#[derive(Clone, Debug)]
+struct NotNegative {
+    name: &'static str,
+    lanes: usize,
+}
+
+impl Discrete for NotNegative {
+    const NAME: &'static str = "cov";
+    fn kernel(&self, w: &Array) -> Result<Array> {
+        let w = contiguous(w);
+        let all = w.as_slice::<f64>().unwrap_or_default();
+        if let Some(k) = all.iter().position(|&v| v < 0.0 || v.is_nan()) {
+            let (name, at) = (self.name, position(w.shape(), k, self.lanes));
+            bail!(Value, "cov: expected `{name}` of at least 0, got {}{at}", all[k]);
+        }
+        Ok(w)
+    }
+    fn batched(&self) -> NotNegative {
+        NotNegative { lanes: self.lanes + 1, ..*self }
+    }
+}
+
 fn cov(x: &Tensor, correction: usize, fweights: Option<&Tensor>, aweights: Option<&Tensor>) -> Result<Tensor> {
     let op = "cov";
     let (rows, single) = variables(op, x)?;
@@ -246,6 +275,11 @@ fn cov(x: &Tensor, correction: usize, fweights: Option<&Tensor>, aweights: Optio
         bail!(Dtype, "{op}: expected `aweights` of real numbers, got {}", w.ty());
     }
     let float = rows.real()?.dtype();
+    for (name, w) in [("fweights", fweights), ("aweights", aweights)] {
+        if let Some(w) = w {
+            discrete(NotNegative { name, lanes: 0 }, &w.to_dtype(DType::F64)?)?;
+        }
+    }
     let weights = match (fweights, aweights) {
         (None, None) => None,
         (Some(w), None) | (None, Some(w)) => Some(w.to_dtype(float)?),
@@ -274,7 +308,11 @@ fn cov(x: &Tensor, correction: usize, fweights: Option<&Tensor>, aweights: Optio
 fn corrcoef(x: &Tensor) -> Result<Tensor> {
     let (rows, single) = variables("corrcoef", x)?;
     let deviation = rows.sub(rows.mean_dims(&[1], true)?)?;
-    // The number of observations cancels.
+    // The number of observations cancels, and so does the unit, whose squares are in range.
+    let deviation = match rows.shape()[1] {
+        0 => deviation,
+        _ => deviation.div(unit_of(deviation.detach()?.abs()?.max_dims(&[1], true)?)?)?,
+    };
     let product = deviation.matmul(&deviation.conj()?.t()?)?;
     let spread = product.diagonal(0, 0, 1)?.real()?.sqrt()?;
     let y = product.div(spread.unsqueeze(1)?)?.div(spread)?;
@@ -378,6 +416,18 @@ fn cov_errors() -> Vec<ErrorSample> {
             ErrorKind::Shape,
             "cov: expected `aweights` for 3 observations, got f64[2]",
             move || x().cov(1, None, Some(&Tensor::from([1.0, 2.0]))),
+        ),
+        ErrorSample::new(
+            "negative",
+            ErrorKind::Value,
+            "cov: expected `aweights` of at least 0, got -2 at position [1]",
+            move || x().cov(1, None, Some(&Tensor::from([1.0, -2.0, 3.0]))),
+        ),
+        ErrorSample::new(
+            "negative counts",
+            ErrorKind::Value,
+            "cov: expected `fweights` of at least 0, got -1 at position [0]",
+            move || x().cov(1, Some(&Tensor::from([-1i64, 2, 3])), None),
         ),
         ErrorSample::new("dtype", ErrorKind::Dtype, "cov: expected `fweights` of integers, got f64[3]", move || {
             x().cov(1, Some(&Tensor::from([1.0, 2.0, 3.0])), None)

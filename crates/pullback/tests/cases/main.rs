@@ -4,6 +4,7 @@
 
 #![allow(clippy::arc_with_non_send_sync, reason = "functions are shared on one thread only")]
 
+mod extremes;
 mod graphs;
 mod hostile;
 mod hostile_functions;

@@ -37,6 +37,9 @@ pub(crate) fn digamma(x: f64) -> f64 {
 /// The `n`-th derivative of [`digamma`], for n of at least 1.
 pub(crate) fn polygamma(n: u32, x: f64) -> f64 {
     let odd = n % 2 == 1;
+    if x == f64::INFINITY {
+        return if odd { 0.0 } else { -0.0 };
+    }
     if x > 0.0 {
         let size = factorial(n) * hurwitz_zeta(f64::from(n) + 1.0, x);
         return if odd { size } else { -size };

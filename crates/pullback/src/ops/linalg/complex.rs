@@ -87,7 +87,9 @@ pub(super) fn cholesky(x: &Tensor) -> Result<Tensor> {
     square_complex("cholesky", x)?;
     let [_, n] = sizes(x);
     let factor = blocks(x)?.cholesky().map_err(|e| told(e, "cholesky", "positive definite", x))?;
-    numbers(&factor.reshape_to(&with_cores(x.shape(), &[2 * n, n, 2]))?.select(-1, 0)?)
+    let factor = numbers(&factor.reshape_to(&with_cores(x.shape(), &[2 * n, n, 2]))?.select(-1, 0)?)?.view_as_real()?;
+    // What rounding leaves of the imaginary parts of the diagonal goes.
+    crate::stack(&[&factor.select(-1, 0)?, &factor.select(-1, 1)?.tril(-1)?], -1)?.view_as_complex()
 }
 
 /// Solutions of systems from the factors of their matrices, of which a side is complex. Diagonals of factors are real.

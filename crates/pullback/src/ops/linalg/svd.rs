@@ -11,7 +11,10 @@ use crate::dtype::dispatch;
 use crate::error::bail;
 use crate::function::op::{Cotangents, Tangents};
 use crate::function::{Cotangent, Tangent};
+use crate::kernels::classes::position;
+use crate::kernels::copy::contiguous;
 use crate::kernels::linalg::spectral;
+use crate::ops::discrete::{Discrete, discrete};
 use crate::ops::table::{ErrorSample, Kink, Naive, Sample, ops, sample_tensor};
 use crate::{DType, ErrorKind, Result, Tensor};
 
@@ -123,7 +126,8 @@ ops! { OPS;
     /// None: the result is discrete.
     ///
     /// # Errors
-    /// `Shape` for fewer than two dimensions; `Value` for an `rtol` that is negative or not finite.
+    /// `Shape` for fewer than two dimensions; `Value` for an `rtol` that is negative or not finite, and for matrices with NaN or
+    /// infinite elements.
     ///
     /// # Example
     /// ```
@@ -373,13 +377,37 @@ fn pinv(x: &Tensor, rtol: Option<f64>) -> Result<Tensor> {
     })
 }
 
+/// The check that singular values are numbers: of others there is no count.
+#[derive(Clone, Debug)]
+struct Known {
+    lanes: usize,
+}
+
+impl Discrete for Known {
+    const NAME: &'static str = "matrix_rank";
+    fn kernel(&self, s: &Array) -> Result<Array> {
+        dispatch!(s.dtype(), Self::NAME, float, T => {
+            let s = contiguous(s);
+            if let Some(k) = s.as_slice::<T>().unwrap_or_default().iter().position(|v| !v.is_finite()) {
+                let matrix = k / s.shape()[s.rank() - 1];
+                let at = position(&s.shape()[..s.rank() - 1], matrix, self.lanes);
+                bail!(Value, "matrix_rank: expected finite matrices, got one with NaN or infinite elements{at}");
+            }
+            Ok(s)
+        })
+    }
+    fn batched(&self) -> Known {
+        Known { lanes: self.lanes + 1 }
+    }
+}
+
 fn matrix_rank(x: &Tensor, rtol: Option<f64>) -> Result<Tensor> {
     if x.dtype().is_half() {
         return matrix_rank(&x.to_dtype(DType::F32)?, rtol);
     }
     let x = matrices("matrix_rank", x)?;
     let rtol = tolerance("matrix_rank", &x, rtol)?;
-    let s = singular_values("matrix_rank", &x.detach()?)?;
+    let s = discrete(Known { lanes: 0 }, &singular_values("matrix_rank", &x.detach()?)?)?;
     if s.shape()[s.rank() - 1] == 0 {
         return s.gt(0)?.sum_dims(&[-1], false);
     }

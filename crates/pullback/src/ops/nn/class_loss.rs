@@ -389,7 +389,11 @@ impl Shares {
         // Sums of halves may be larger than any of them.
         let dtype = losses.dtype();
         let wide = if dtype.is_half() { DType::F32 } else { dtype };
-        losses.to_dtype(wide)?.sum()?.div(counts.to_dtype(wide)?.sum()?)?.to_dtype(dtype)
+        let total = counts.to_dtype(wide)?.sum()?;
+        // The mean of nothing is NaN, but it depends on nothing.
+        let nothing = total.eq(0)?;
+        let mean = losses.to_dtype(wide)?.sum()?.div(nothing.where_(1, total)?)?;
+        nothing.where_(f64::NAN, mean)?.to_dtype(dtype)
     }
 }
 

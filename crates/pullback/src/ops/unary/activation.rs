@@ -166,7 +166,8 @@ impl Slope for Erf {
         d * (T::from_f64(FRAC_2_SQRT_PI) * (-(x * x)).exp())
     }
     fn derivative(x: &Tensor) -> Result<Tensor> {
-        slope::<Erf>(&x.mul(-2.0)?, x)
+        // Far out, where it is 0, the product would be infinity times 0.
+        slope::<Erf>(&x.clamp(Some(-50.0), Some(50.0))?.mul(-2.0)?, x)
     }
 }
 
@@ -226,7 +227,9 @@ impl Slope for Silu {
         d * (below * (T::ONE + x * (above * above / sum)) * (below / sum))
     }
     fn derivative(x: &Tensor) -> Result<Tensor> {
-        let bend = x.mul(0.5)?.tanh()?.mul(x)?;
+        // Far out, where it is 0, the product would be infinity times 0.
+        let near = x.clamp(Some(-2000.0), Some(2000.0))?;
+        let bend = near.mul(0.5)?.tanh()?.mul(&near)?;
         slope::<Bell>(&constant(2.0, x).sub(bend)?, x)
     }
 }

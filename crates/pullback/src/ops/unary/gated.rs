@@ -345,8 +345,10 @@ fn gelu_with_samples() -> Vec<Sample> {
 
 fn hardswish(x: &Tensor) -> Result<Tensor> {
     let x = to_float(x)?;
-    // By cases, so that each end has the slope outside, the smaller one.
-    let inner = x.mul(x.add(3.0)?)?.mul(1.0 / 6.0)?;
+    // By cases, so that each end has the slope outside, the smaller one. What is not chosen must not be infinite: a cotangent of 0 would
+    // make it NaN.
+    let near = x.clamp(Some(-3.0), Some(3.0))?;
+    let inner = near.mul(near.add(3.0)?)?.mul(1.0 / 6.0)?;
     let upper = x.lt(3.0)?.where_(&inner, &x)?;
     // Not "above", which would make a NaN 0.
     x.le(-3.0)?.where_(0.0, upper)

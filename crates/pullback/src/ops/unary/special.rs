@@ -11,7 +11,7 @@ use crate::function::OpRef;
 use crate::kernels::map;
 use crate::kernels::math::{Float, special};
 use crate::ops::arith::mul_owned;
-use crate::ops::family::{UnaryOp, UnaryWith, unary_with};
+use crate::ops::family::{Slope, UnaryOp, UnaryWith, slope, unary_with};
 use crate::ops::reduce::to_float;
 use crate::ops::table::{ErrorSample, Kink, Sample, ops, sample_tensor};
 use crate::{ErrorKind, Result, Tensor};
@@ -31,7 +31,7 @@ smooth! { OPS;
 smooth! { NORMAL;
     /// The logarithm of the odds `x/(1 - x)`, elementwise, exact also near one half: the inverse of
     /// [`sigmoid`](Tensor::sigmoid). It is infinite at 0 and 1, and NaN beyond.
-    logit = Logit, derivative "`1/(x·(1 - x))`.",
+    logit = Logit, derivative "`1/(x·(1 - x))`, infinite at 0 and 1 and NaN beyond.",
         example "assert_eq!(Tensor::from([0.5, 1.0]).logit()?.to_vec::<f64>()?, [0.0, f64::INFINITY]);";
 
     /// The distribution function of the standard normal distribution, elementwise, exact also far below 0.
@@ -246,7 +246,21 @@ impl Smooth for Logit {
         }
     }
     fn derivative(d: &Tensor, x: &Tensor, _: &Tensor) -> Result<Tensor> {
-        mul_owned(x.sub(x.square()?)?.reciprocal()?, d.clone())
+        slope::<Logit>(d, x)
+    }
+}
+
+impl Slope for Logit {
+    const NAME: &'static str = "logit_backward";
+    #[inline(always)]
+    fn times<T: Float>(d: T, x: T) -> T {
+        // The absolute value, because -0 is an end of the domain like 0. There is nothing beyond the ends.
+        let inside = d / (x.abs() * (T::ONE - x));
+        if x < T::ZERO || x > T::ONE { T::NAN } else { inside }
+    }
+    fn derivative(x: &Tensor) -> Result<Tensor> {
+        // Each part is infinite at one end, where the other is not.
+        x.neg()?.add(1.0)?.square()?.reciprocal()?.sub(x.square()?.reciprocal()?)
     }
 }
 
@@ -289,7 +303,8 @@ impl Smooth for Ndtr {
         Float::erfc(x * T::from_f64(-FRAC_1_SQRT_2)) * T::HALF
     }
     fn derivative(d: &Tensor, x: &Tensor, _: &Tensor) -> Result<Tensor> {
-        let density = x.square()?.mul(-0.5)?.exp()?.mul(1.0 / (2.0 * PI).sqrt())?;
+        // Far out, where it is 0, its own derivative would be infinity times 0.
+        let density = x.clamp(Some(-60.0), Some(60.0))?.square()?.mul(-0.5)?.exp()?.mul(1.0 / (2.0 * PI).sqrt())?;
         mul_owned(density, d.clone())
     }
 }

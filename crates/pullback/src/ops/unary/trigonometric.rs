@@ -302,6 +302,12 @@ impl Smooth for Atan {
     }
 }
 
+/// `f`, and 0 at infinity, where it would be infinity times 0.
+fn flat_at_infinity(x: &Tensor, f: impl Fn(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
+    let far = x.isinf()?;
+    far.where_(0.0, f(&far.where_(2.0, x)?)?)
+}
+
 impl Slope for Atan {
     const NAME: &'static str = "atan_backward";
     const COMPLEX: Option<Function2> = Some(|d, x| divide(d, x * x + 1.0));
@@ -310,7 +316,7 @@ impl Slope for Atan {
         d / (T::ONE + x * x)
     }
     fn derivative(x: &Tensor) -> Result<Tensor> {
-        div_owned(x.mul(-2.0)?, x.square()?.add(1.0)?.square()?)
+        flat_at_infinity(x, |x| div_owned(x.mul(-2.0)?, x.square()?.add(1.0)?.square()?))
     }
 }
 
@@ -411,9 +417,10 @@ impl Slope for Asinh {
         d / if a > T::from_f64(1e17) { a } else { root }
     }
     fn derivative(x: &Tensor) -> Result<Tensor> {
-        let one = constant(1.0, x);
-        let r = slope::<Asinh>(&one, x)?;
-        mul_owned(x.mul(&r)?, r.square()?)?.neg()
+        flat_at_infinity(x, |x| {
+            let r = slope::<Asinh>(&constant(1.0, x), x)?;
+            mul_owned(x.mul(&r)?, r.square()?)?.neg()
+        })
     }
 }
 
@@ -444,9 +451,10 @@ impl Slope for Acosh {
         d / ((x - T::ONE).sqrt() * (x + T::ONE).sqrt())
     }
     fn derivative(x: &Tensor) -> Result<Tensor> {
-        let one = constant(1.0, x);
-        let r = slope::<Acosh>(&one, x)?;
-        mul_owned(x.mul(&r)?, r.square()?)?.neg()
+        flat_at_infinity(x, |x| {
+            let r = slope::<Acosh>(&constant(1.0, x), x)?;
+            mul_owned(x.mul(&r)?, r.square()?)?.neg()
+        })
     }
 }
 

@@ -150,21 +150,25 @@ fn max_pool(op: &str, dims: usize, x: &Tensor, options: &MaxPool) -> Result<(Ten
     let slides = options.slides(op, dims)?;
     let slides = &slides[3 - dims..];
     let shape = pooled(op, &x, &sizes, slides)?;
-    if no_images(&x, dims) {
-        return largest_of_nothing(&x, dims, &shape);
-    }
-    let mut spans = Vec::new();
+    let own = |d: usize, size: usize, slide: &Slide| {
+        let slide = *slide;
+        (0..shape[x.rank() - dims + d]).map(move |k| slide.span(size, k))
+    };
     for (d, (&size, slide)) in sizes.iter().zip(slides).enumerate() {
-        let own: Vec<Span> = (0..shape[x.rank() - dims + d]).map(|k| slide.span(size, k)).collect();
-        if own.iter().any(|s| s.count == 0) {
+        // A window is never between elements that are closer than the gaps in it, and not unless it begins before them.
+        let before = slide.padding.div_ceil(slide.stride);
+        if slide.dilation > size && own(d, size, slide).take(before).any(|s| s.count == 0) {
             bail!(
                 Value,
                 "{op}: expected windows with at least one element each, got one between the elements of spatial \
                 dimension {d}, which has {size}"
             );
         }
-        spans.push(own);
     }
+    if no_images(&x, dims) {
+        return largest_of_nothing(&x, dims, &shape);
+    }
+    let spans = sizes.iter().zip(slides).enumerate().map(|(d, (&size, slide))| own(d, size, slide).collect()).collect();
     take_largest(&x, spans)
 }
 
