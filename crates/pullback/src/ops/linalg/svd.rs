@@ -266,7 +266,7 @@ impl MatrixOp for Svd {
             let beside = if wide {
                 let rest = g.sub(&x.matmul(&inner)?)?;
                 // A column that nobody uses stays exactly 0.
-                let rest = g.ne(0)?.to_dtype(g.dtype())?.max_dims(&[-2], true)?.mul(&rest)?;
+                let rest = g.ne(0)?.to_dtype(s.dtype())?.max_dims(&[-2], true)?.mul(&rest)?;
                 self.quotient(By::Own, Zero::Unused).divide(&rest, s)?.into()
             } else {
                 Cotangent::zero()
