@@ -263,9 +263,25 @@ fn eigh_samples() -> Vec<Sample> {
     let complex = SHAPES.iter().map(|&shape| {
         z::of_parts(format!("{shape:?}"), vec![parts(shape)], move |x| {
             let (w, v) = x[0].eigh()?;
-            let other = Tensor::arange(0, shape[shape.len() - 1] as i64, 1, crate::DType::F64)?.square()?;
+            let other = Tensor::arange(0, shape[shape.len() - 1] as i64, 1, w.dtype())?.square()?;
             Ok(vec![assembled(&w, &v)?, adjoint(&v)?.matmul(&v)?, w, assembled(&other, &v)?])
         })
+        .reference(|x| {
+            let a = z::blocks(&x[0], &x[1]);
+            let n = a.shape[a.shape.len() - 1];
+            // Each value is there twice, and its vectors span the same plane.
+            let values = per_matrix(&a, &[n / 2], |a| naive_eigh(a).iter().step_by(2).map(|p| p.0).collect());
+            let sum = |weight: fn(usize, f64) -> f64| {
+                z::pairs(&per_matrix(&a, &[n, n], |a| {
+                    let found = naive_eigh(a);
+                    super::naive::elements(n, n, |i, j| {
+                        found.iter().enumerate().map(|(k, (w, v))| weight(k / 2, *w) * v[i] * v[j]).sum()
+                    })
+                }))
+            };
+            vec![sum(|_, w| w), z::identity(&x[0], n / 2), values, sum(|k, _| (k * k) as f64)]
+        })
+        .tolerance(1e-9)
     });
     SHAPES
         .iter()

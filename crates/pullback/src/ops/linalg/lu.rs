@@ -405,6 +405,25 @@ fn lu_solve_samples() -> Vec<Sample> {
         Sample::one(format!("complex {a:?} and {b:?}"), parts, |x| {
             numbers(&x[0], &x[3])?.lu_solve(&x[1], &numbers(&x[2], &x[4])?)?.view_as_real()
         })
+        .reference(|x| {
+            let n = x[0].shape[x[0].shape.len() - 1];
+            let part = |of: fn(Complex64) -> f64| {
+                let matrix = std::cell::Cell::new(0);
+                z::per_complex(&[x[0].clone(), x[3].clone()], &[n, n], 1, |_, _, lu| {
+                    let order = &x[1].data[matrix.get() * n..(matrix.get() + 1) * n];
+                    matrix.set(matrix.get() + 1);
+                    let mut whole = vec![Complex64::new(0.0, 0.0); n * n];
+                    for e in 0..n * n {
+                        let (i, j) = (e / n, e % n);
+                        let product = |k: usize| if k == i { lu[k * n + j] } else { lu[i * n + k] * lu[k * n + j] };
+                        whole[order[i] as usize * n + j] = of((0..=i.min(j)).map(product).sum()).into();
+                    }
+                    whole
+                })
+            };
+            let whole = z::blocks(&part(|v| v.re), &part(|v| v.im));
+            vec![z::pairs(&super::solve::naive_solve(&whole, &z::blocks(&x[2], &x[4])))]
+        })
     };
     samples.extend([case(&[3, 3], &[3, 2]), case(&[2, 2, 2], &[2, 1]), case(&[2, 2], &[3, 2, 2])]);
     // An order is what it is: the lanes differ in the other inputs.

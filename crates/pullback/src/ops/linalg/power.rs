@@ -302,8 +302,7 @@ fn power_samples() -> Vec<Sample> {
         case(&[0, 0], 2),
         case(&[0, 2, 2], -1),
     ];
-    let shapes: [(&[usize], i64); 6] =
-        [(&[3, 3], 3), (&[2, 2], 0), (&[2, 2, 2], 1), (&[2, 2], -2), (&[0, 0], 2), (&[0, 2, 2], -1)];
+    let shapes: [(&[usize], i64); 5] = [(&[3, 3], 3), (&[2, 2, 2], 1), (&[2, 2], -2), (&[0, 0], 2), (&[0, 2, 2], -1)];
     samples.extend(shapes.into_iter().map(|(shape, power)| {
         z::of_parts(format!("{shape:?} to the {power}"), vec![z::square(shape)], move |x| {
             Ok(vec![x[0].matrix_power(power)?])

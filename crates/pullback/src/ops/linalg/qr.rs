@@ -17,7 +17,7 @@ use crate::kernels::linalg::{complex, qr as kernel};
 use crate::ops::shape::broadcast_to;
 use crate::ops::table::{ErrorSample, Naive, Sample, ops, sample_tensor};
 use crate::shape::Shape;
-use crate::{DType, ErrorKind, Result, Tensor, cat};
+use crate::{Complex64, DType, ErrorKind, Result, Tensor, cat};
 
 ops! { OPS;
     /// The factors of `A = Q R`: orthonormal columns and an upper triangle.
@@ -227,6 +227,34 @@ fn naive_qr(a: &Naive) -> (Vec<Vec<f64>>, Vec<Vec<f64>>) {
     (q, r)
 }
 
+/// The whole factors of a complex matrix, by products with whole reflections.
+fn complex_qr(m: usize, n: usize, a: &[Complex64]) -> (Vec<Vec<Complex64>>, Vec<Vec<Complex64>>) {
+    let zero = Complex64::new(0.0, 0.0);
+    let one = |i: usize, j: usize| Complex64::new(f64::from(u8::from(i == j)), 0.0);
+    let times = |a: &[Vec<Complex64>], b: &[Vec<Complex64>]| -> Vec<Vec<Complex64>> {
+        let width = b.first().map_or(0, Vec::len);
+        a.iter().map(|row| (0..width).map(|j| row.iter().zip(b).map(|(x, y)| x * y[j]).sum()).collect()).collect()
+    };
+    let mut q: Vec<Vec<Complex64>> = (0..m).map(|i| (0..m).map(|j| one(i, j)).collect()).collect();
+    let mut r: Vec<Vec<Complex64>> = (0..m).map(|i| a[i * n..(i + 1) * n].to_vec()).collect();
+    for j in 0..m.min(n) {
+        let x: Vec<Complex64> = (0..m).map(|i| if i < j { zero } else { r[i][j] }).collect();
+        let length = x.iter().map(Complex64::norm_sqr).sum::<f64>().sqrt();
+        if x[j].im == 0.0 && length == x[j].re.abs() {
+            continue;
+        }
+        let beta = -length.copysign(x[j].re);
+        let v: Vec<Complex64> = (0..m).map(|i| x[i] - beta * one(i, j)).collect();
+        // 1 - v vᴴ / (vᴴ x) takes x to its target.
+        let share: Complex64 = v.iter().zip(&x).map(|(v, x)| v.conj() * x).sum();
+        let h: Vec<Vec<Complex64>> =
+            (0..m).map(|i| (0..m).map(|k| one(i, k) - v[i] * v[k].conj() / share).collect()).collect();
+        let back: Vec<Vec<Complex64>> = (0..m).map(|i| (0..m).map(|k| h[k][i].conj()).collect()).collect();
+        (q, r) = (times(&q, &back), times(&h, &r));
+    }
+    (q, r)
+}
+
 const SHAPES: [&[usize]; 8] = [&[3, 3], &[1, 1], &[4, 2], &[2, 4], &[2, 3, 2], &[0, 0], &[0, 2, 2], &[3, 0]];
 
 fn rectangle(shape: &[usize]) -> Tensor {
@@ -258,10 +286,21 @@ fn qr_samples() -> Vec<Sample> {
         })
         .collect();
     samples.extend(SHAPES.iter().map(|&shape| {
-        let call = |x: &[Tensor]| x[0].qr(false);
-        z::of_parts(format!("{shape:?}"), vec![z::any(shape, 7)], move |x| {
-            let (q, r) = call(x)?;
+        z::of_parts(format!("{shape:?}"), vec![z::any(shape, 7)], |x| {
+            let (q, r) = x[0].qr(false)?;
             Ok(vec![q, r])
+        })
+        .reference(|x| {
+            let rank = x[0].shape.len();
+            let (m, n) = (x[0].shape[rank - 2], x[0].shape[rank - 1]);
+            let k = m.min(n);
+            let part = |x: &[Vec<Complex64>], rows: usize, columns: usize| -> Vec<Complex64> {
+                x.iter().take(rows).flat_map(|row| row[..columns].to_vec()).collect()
+            };
+            vec![
+                z::per_complex(x, &[m, k], 2, |m, n, a| part(&complex_qr(m, n, a).0, m, k)),
+                z::per_complex(x, &[k, n], 2, |m, n, a| part(&complex_qr(m, n, a).1, k, n)),
+            ]
         })
     }));
     samples.extend(SHAPES.iter().map(|&shape| {

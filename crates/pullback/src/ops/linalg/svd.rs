@@ -480,12 +480,30 @@ fn svd_samples() -> Vec<Sample> {
         z::of_parts(format!("{shape:?}, full {full}"), vec![parts(shape)], move |x| {
             let (u, s, vh) = x[0].svd(full)?;
             let k = s.shape()[s.rank() - 1];
-            let other = Tensor::arange(0, k as i64, 1, DType::F64)?.square()?;
+            let other = Tensor::arange(0, k as i64, 1, s.dtype())?.square()?;
             // Functions that no common phase of a pair changes.
             let whole = |w: &Tensor| u.mul(&w.unsqueeze(-2)?)?.matmul(&vh);
             let within = times_adjoint(&u.mul(&other.unsqueeze(-2)?)?, &u)?;
             Ok(vec![whole(&s)?, adjoint(&u)?.matmul(&u)?, s.clone(), whole(&other)?, within])
         })
+        .reference(|x| {
+            let a = z::blocks(&x[0], &x[1]);
+            let (m, n) = (a.shape[a.shape.len() - 2], a.shape[a.shape.len() - 1]);
+            let k = m.min(n);
+            // Each value is there twice, and its vectors span the same planes.
+            let values = per_matrix(&a, &[k / 2], |a| naive_svd(a).iter().step_by(2).map(|p| p.0).collect());
+            let square = |k: usize| (k / 2 * (k / 2)) as f64;
+            let both = per_matrix(&a, &[m, n], |a| {
+                let found = naive_svd(a);
+                elements(m, n, |i, j| found.iter().enumerate().map(|(k, (_, u, v))| square(k) * u[i] * v[j]).sum())
+            });
+            let left = per_matrix(&a, &[m, m], |a| {
+                let found = naive_svd(a);
+                elements(m, m, |i, j| found.iter().enumerate().map(|(k, (_, u, _))| square(k) * u[i] * u[j]).sum())
+            });
+            vec![z::itself(x), z::identity(&x[0], k / 2), values, z::pairs(&both), z::pairs(&left)]
+        })
+        .tolerance(1e-9)
     });
     SHAPES
         .iter()
