@@ -1,15 +1,16 @@
 //! Complex matrices: as real ones of twice the size where that is a solution, else by kernels in double precision.
 //!
-//! In the first case each number `a + ib` becomes the block `[[a, -b], [b, a]]`. Sums and products of blocks are those of the numbers, blocks of a triangular matrix
-//! are triangular where its diagonal is real, and so systems are solved, and Hermitian matrices taken apart, by what does so for real
-//! numbers, with all its rules. It takes twice the time that code of its own would, and no code.
+//! In the first case each number `a + ib` becomes the block `[[a, -b], [b, a]]`. Sums and products of blocks are those of the
+//! numbers, blocks of a triangular matrix are triangular where its diagonal is real, and so systems are solved, and Hermitian
+//! matrices taken apart, by what does so for real numbers, with all its rules. It takes twice the time that code of its own
+//! would, and no code.
 
 use std::cell::Cell;
 
 use smallvec::SmallVec;
 
+use super::sizes;
 use super::triangular::{Triangular, check_rows};
-use super::{flipped, sizes};
 use crate::array::Array;
 use crate::error::bail;
 use crate::kernels::cast::cast;
@@ -116,17 +117,18 @@ pub(super) fn triangular(system: Triangular, a: &Tensor, b: &Tensor) -> Result<T
     // What the system does not read may be anything, and the blocks on the diagonal reach into it.
     let read = if system.unit { isize::from(system.upper) * 2 - 1 } else { 0 };
     let triangle = if system.upper { a.triu(read)? } else { a.tril(read)? };
-    let triangle = if system.transposed { flipped(&triangle)? } else { triangle };
+    let turn = if system.unit { None } else { Some(triangle.diagonal(0, -2, -1)?.sgn()?.conj()?.unsqueeze(-1)?) };
+    let turned = |x: &Tensor| turn.as_ref().map_or_else(|| Ok(x.clone()), |turn| x.mul(turn));
+    let triangle = turned(&triangle)?;
     // A complex product rounds more often than a real one.
-    let tiny = 4.0 * system.tiny;
-    let real = Triangular { upper: system.upper != system.transposed, transposed: false, tiny, ..system };
-    let solved = if system.unit {
-        real.solve(&blocks(&triangle)?, &columns(b)?)
-    } else {
-        let turn = triangle.diagonal(0, -2, -1)?.sgn()?.conj()?.unsqueeze(-1)?;
-        real.solve(&blocks(&triangle.mul(&turn)?)?, &columns(&b.mul(&turn)?)?)
-    };
-    numbers(&solved.map_err(|e| told(e, system.of, "regular triangular", a))?)
+    let real = Triangular { tiny: 4.0 * system.tiny, ..system };
+    let failed = |e| told(e, system.of, "regular triangular", a);
+    if system.transposed {
+        // The transpose of the blocks is that of the conjugates.
+        let solved = real.solve(&blocks(&triangle.conj()?)?, &columns(b)?).map_err(failed)?;
+        return turned(&numbers(&solved)?);
+    }
+    numbers(&real.solve(&blocks(&triangle)?, &columns(&turned(b)?)?).map_err(failed)?)
 }
 
 /// Exponentials, which are those of the real matrices.
