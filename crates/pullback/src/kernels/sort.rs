@@ -6,6 +6,7 @@
 use super::copy::contiguous;
 use super::elements::pick;
 use super::reduce::is_nan;
+use super::simd::vectorize_floats;
 use super::strided::{In, Loop, Nest, Out, output};
 use super::threads::split;
 use crate::Result;
@@ -15,16 +16,25 @@ use crate::shape::{Shape, contiguous_strides};
 
 /// An element as an unsigned number of the same order.
 pub(crate) trait Key: Element {
-    type Packed: Packed;
+    type Order: Copy + Ord;
+    type Packed: Packed<Order = Self::Order>;
+    fn order(self, descending: bool) -> Self::Order;
     fn pack(self, descending: bool, position: usize) -> Self::Packed;
 }
 
 /// A key with the position of its element below it.
 pub(crate) trait Packed: Copy + Ord + Send + Sync {
+    type Order;
+    fn order(self) -> Self::Order;
     fn position(self) -> usize;
 }
 
 impl Packed for u64 {
+    type Order = u32;
+    #[inline(always)]
+    fn order(self) -> u32 {
+        (self >> 32) as u32
+    }
     #[inline(always)]
     fn position(self) -> usize {
         (self & 0xffff_ffff) as usize
@@ -32,44 +42,41 @@ impl Packed for u64 {
 }
 
 impl Packed for (u64, u32) {
+    type Order = u64;
+    #[inline(always)]
+    fn order(self) -> u64 {
+        self.0
+    }
     #[inline(always)]
     fn position(self) -> usize {
         self.1 as usize
     }
 }
 
-macro_rules! short_key {
-    ($($t:ty => $key:expr),*) => { $(
+macro_rules! key {
+    ($order:ty, $packed:ty, $pack:expr; $($t:ty => $key:expr),*) => { $(
         impl Key for $t {
-            type Packed = u64;
+            type Order = $order;
+            type Packed = $packed;
             #[inline(always)]
-            fn pack(self, descending: bool, position: usize) -> u64 {
-                let key: u32 = $key(self);
-                u64::from(if descending { !key } else { key }) << 32 | position as u64
+            fn order(self, descending: bool) -> $order {
+                let key: $order = $key(self);
+                if descending { !key } else { key }
+            }
+            #[inline(always)]
+            fn pack(self, descending: bool, position: usize) -> $packed {
+                $pack(self.order(descending), position)
             }
         }
     )* };
 }
 
-macro_rules! long_key {
-    ($($t:ty => $key:expr),*) => { $(
-        impl Key for $t {
-            type Packed = (u64, u32);
-            #[inline(always)]
-            fn pack(self, descending: bool, position: usize) -> (u64, u32) {
-                let key: u64 = $key(self);
-                (if descending { !key } else { key }, position as u32)
-            }
-        }
-    )* };
-}
-
-short_key!(bool => u32::from, u8 => u32::from, i32 => |x: i32| x as u32 ^ 1 << 31, f32 => |x: f32| {
+key!(u32, u64, |key: u32, position: usize| u64::from(key) << 32 | position as u64; bool => u32::from, u8 => u32::from, i32 => |x: i32| x as u32 ^ 1 << 31, f32 => |x: f32| {
     // Zeros of both signs are equal, and so are all NaNs; negative floats are ordered backwards by their bits.
     let bits = (x + 0.0).to_bits();
     if is_nan(x) { u32::MAX } else { bits ^ ((bits as i32 >> 31) as u32 | 1 << 31) }
 });
-long_key!(i64 => |x: i64| x as u64 ^ 1 << 63, f64 => |x: f64| {
+key!(u64, (u64, u32), |key: u64, position: usize| (key, position as u32); i64 => |x: i64| x as u64 ^ 1 << 63, f64 => |x: f64| {
     let bits = (x + 0.0).to_bits();
     if is_nan(x) { u64::MAX } else { bits ^ ((bits as i64 >> 63) as u64 | 1 << 63) }
 });
@@ -99,20 +106,36 @@ fn room(k: usize, size: usize) -> usize {
     if room < size { room } else { size }
 }
 
-/// Collects keys of which the `k` smallest are wanted: once there are `room`, those that cannot be among them are dropped, and
-/// later ones are only taken if they can.
-#[inline(always)]
-fn collect<P: Packed>(keys: &mut Vec<P>, all: impl Iterator<Item = P>, k: usize, room: usize) {
+/// Elements that are looked at together.
+const BLOCK: usize = 64;
+
+/// Collects keys of a row of which the `k` smallest are wanted: once there are `room`, those that cannot be among them are
+/// dropped, and later ones are only taken if they can.
+fn collect<T: Key>(keys: &mut Vec<T::Packed>, row: &[T], descending: bool, k: usize, room: usize) {
     let mut limit = None;
-    for key in all {
-        if limit.is_none_or(|limit| key < limit) {
-            keys.push(key);
-            if keys.len() == room {
-                arrange(keys, k, None);
-                limit = keys.last().copied();
+    for (b, block) in row.chunks(BLOCK).enumerate() {
+        if limit.is_some_and(|limit| !any_before(block, descending, limit)) {
+            continue;
+        }
+        for (i, &x) in block.iter().enumerate() {
+            // Of equal elements the first are wanted, so a later one is none.
+            if limit.is_none_or(|limit| x.order(descending) < limit) {
+                keys.push(x.pack(descending, b * BLOCK + i));
+                if keys.len() == room {
+                    arrange(keys, k, None);
+                    limit = keys.last().map(|key| key.order());
+                }
             }
         }
     }
+}
+
+/// Whether any element comes before a limit.
+fn any_before<T: Key>(block: &[T], descending: bool, limit: T::Order) -> bool {
+    vectorize_floats::<T, _>(
+        #[inline(always)]
+        || block.iter().fold(false, |any, x| any | (x.order(descending) < limit)),
+    )
 }
 
 /// Keeps the `k` smallest keys, in order or as they came; with neither, the largest of them is the last. For keys instead of elements, so that few copies of the sort exist.
@@ -158,11 +181,13 @@ fn ordered<T: Key>(x: &Array, dim: usize, descending: bool, k: usize, sorted: bo
                 keys.clear();
                 // SAFETY: the row lies inside `x`.
                 let at = |p: usize| unsafe { *from.at(a + p as isize * along.steps[0]) };
-                let all = (0..along.size).map(|p| at(p).pack(descending, p));
                 if room < along.size {
-                    collect(&mut keys, all, k, room);
+                    debug_assert_eq!(along.steps[0], 1, "a long row has been laid side by side");
+                    // SAFETY: as above.
+                    let row = unsafe { std::slice::from_raw_parts(from.at(a), along.size) };
+                    collect(&mut keys, row, descending, k, room);
                 } else {
-                    keys.extend(all);
+                    keys.extend((0..along.size).map(|p| at(p).pack(descending, p)));
                 }
                 arrange(&mut keys, k, Some(sorted));
                 for (q, &key) in keys.iter().enumerate() {

@@ -22,7 +22,7 @@ impl<T> SendPtr<T> {
 
 /// Work below this many nanoseconds stays on the calling thread: waking another one costs about 20 µs, and it may
 /// begin late.
-const SERIAL_BELOW: usize = 200_000;
+const SERIAL_BELOW: usize = 100_000;
 
 /// The same for calls from within the pool, where a hand-off costs less than 1 µs.
 const SERIAL_BELOW_IN_POOL: usize = 25_000;

@@ -12,10 +12,32 @@ use crate::kernels::matmul::Real;
 use crate::kernels::strided::Out;
 use crate::kernels::threads::split;
 
-/// True for convolutions with enough channels to fill a vector at least by half.
+/// True where this is the faster way: enough channels to fill vectors, sums that are longer than a tile is wide, and a weight
+/// that is used often enough to be worth turning around. The numbers are measured.
 pub(super) fn suits<T: Real>(s: &Sizes, role: Role) -> bool {
-    let channels = if role == Role::Input { s.inputs } else { s.outputs };
-    !s.geometry.is_plain() && vector_len::<T>().is_some_and(|len| 2 * channels >= len)
+    let Some(len) = vector_len::<T>() else { return false };
+    let is_wide = match role {
+        Role::Output => 2 * s.outputs > len && s.inputs * s.geometry.taps() >= 16,
+        // There is a product for every remainder of the stride.
+        Role::Input => 2 * s.inputs >= len && s.geometry.stride.iter().product::<usize>() <= 64,
+        Role::Weight => 2 * s.outputs >= len,
+    };
+    // Far apart taps need a block around them that is much larger than what they meet.
+    let volume = |size: [usize; 3]| size.iter().fold(1usize, |n, &d| n.saturating_mul(d));
+    let (image, channels) =
+        if role == Role::Input { (s.geometry.output, s.outputs) } else { (s.geometry.input, s.inputs) };
+    let smallest = volume(block_size(&s.geometry, role != Role::Input, [1, 1])).saturating_mul(channels);
+    let is_compact = smallest <= block_elements::<T>() + 4 * channels * volume(image);
+    is_wide && is_compact && !s.geometry.is_plain() && 2 * s.images * s.geometry.positions() >= s.outputs
+}
+
+/// The size of the block of the image, or of the result in the transposed convolution, that so many rows of so many positions meet.
+fn block_size(g: &Geometry, is_forward: bool, [rows, row]: [usize; 2]) -> [usize; 3] {
+    let count = [1, rows, row];
+    std::array::from_fn(|d| {
+        let reach = (g.kernel[d] - 1) * g.dilation[d];
+        if is_forward { (count[d] - 1) * g.stride[d] + reach + 1 } else { count[d] + reach / g.stride[d] }
+    })
 }
 
 /// A part of an image with what surrounds it: where it begins in each dimension, which may be outside, and what is computed from it.
@@ -39,15 +61,15 @@ struct Taps {
     in_weight: Vec<usize>,
 }
 
-/// How an array is computed block by block.
+/// How an array is computed block by block from an image.
 struct Plan {
-    /// The sizes of a channel of what is read, and of a block of it.
+    /// The sizes of a channel of the image, and of a block of it.
     image: [usize; 3],
     size: [usize; 3],
     channels: usize,
-    /// Steps between channels and rows of planes of a block; `None` if it is the image itself.
     blocks: Vec<Block>,
     taps: Vec<Taps>,
+    /// Whether blocks are read where they are, because nothing outside of the image is met.
     in_place: bool,
 }
 
@@ -56,24 +78,40 @@ fn steps(size: [usize; 3]) -> [isize; 3] {
     [(size[0] * size[1] * size[2]) as isize, (size[1] * size[2]) as isize, size[2] as isize]
 }
 
-/// As many rows of a result as keep a block and its results in the cache, and every thread busy.
-fn rows_of_block<T>(
-    rows: usize,
-    row: usize,
+/// How many rows of how many positions make a block that keeps to the cache with its results, of which there are `results` at
+/// every position; as few as keep every thread busy, where `others` is how often there are as many blocks. Parts of rows
+/// only if a block is one row.
+fn extent<T>(
+    all: [usize; 2],
     results: usize,
-    elements: impl Fn(usize) -> usize,
+    elements: impl Fn([usize; 2]) -> usize,
     (threads, others): (usize, usize),
-) -> usize {
-    let budget = block_elements::<T>();
-    let mut most = (budget / (row * results).max(1)).min(rows).max(1);
-    while most > 1 && elements(most) > budget {
-        most -= 1;
+) -> [usize; 2] {
+    let fits = |part: [usize; 2]| elements(part).max(part[0] * part[1] * results) <= block_elements::<T>();
+    let [mut rows, mut row] = all;
+    while rows > 1 && !fits([rows, row]) {
+        rows -= 1;
     }
-    let parts = rows.div_ceil(most).max(threads.div_ceil(others).min(rows));
-    rows.div_ceil(parts)
+    while rows == 1 && row > 64 && !fits([rows, row]) {
+        row = row.div_ceil(2);
+    }
+    let busy = threads.div_ceil(others * all[1].div_ceil(row));
+    // Blocks of about the same size.
+    rows = all[0].div_ceil(all[0].div_ceil(rows).max(busy.min(all[0])));
+    if rows == 1 {
+        let busy = threads.div_ceil(others * all[0]);
+        row = all[1].div_ceil(all[1].div_ceil(row).max(busy.min(all[1])));
+    }
+    [rows, row]
 }
 
-/// Every number of a range of the last two dimensions, with its place.
+/// Where blocks of so many rows and positions begin.
+fn starts(all: [usize; 3], part: [usize; 2]) -> impl Iterator<Item = (usize, usize, usize)> {
+    let rows = move |z| (0..all[1]).step_by(part[0]).map(move |y| (z, y));
+    (0..all[0]).flat_map(rows).flat_map(move |(z, y)| (0..all[2]).step_by(part[1]).map(move |x| (z, y, x)))
+}
+
+/// Places of rows with the last one repeated until [`ROWS`] divides their number.
 fn padded(mut from: Vec<isize>) -> Vec<isize> {
     let last = from.last().copied().unwrap_or(0);
     from.resize(from.len().next_multiple_of(ROWS), last);
@@ -84,38 +122,38 @@ impl Plan {
     /// How `y` is computed from `x`, which is how `w` is computed, too.
     fn forward<T>(s: &Sizes, threads: (usize, usize)) -> Plan {
         let g = &s.geometry;
-        let reach = |d: usize, n: usize| (n - 1) * g.stride[d] + (g.kernel[d] - 1) * g.dilation[d] + 1;
         let [planes, rows, row] = g.output;
-        let size = |n: usize| [reach(0, 1), reach(1, n), reach(2, row)];
-        let elements = |n: usize| s.inputs * size(n).iter().product::<usize>();
+        let elements = |part| s.inputs * block_size(g, true, part).iter().product::<usize>();
         let in_place = g.padding == [0; 3];
-        let each = rows_of_block::<T>(rows, row, s.outputs, elements, (threads.0, threads.1 * planes));
-        let size = size(each);
+        let part = extent::<T>([rows, row], s.outputs, elements, (threads.0, threads.1 * planes));
+        let size = block_size(g, true, part);
         let [channel, plane, line] = steps(if in_place { g.input } else { size });
-        let mut taps = Taps { in_block: Vec::new(), in_weight: (0..s.inputs * g.taps()).collect() };
+        let depth = s.inputs * g.taps();
+        let mut in_block = Vec::with_capacity(depth);
         for c in 0..s.inputs as isize {
             for k in 0..g.taps() {
-                let [kz, ky, kx] = tap(g, k).map(|k| k as isize);
-                let d = g.dilation.map(|d| d as isize);
-                taps.in_block.push(c * channel + kz * d[0] * plane + ky * d[1] * line + kx * d[2]);
+                let k = tap(g, k);
+                let [z, y, x]: [isize; 3] = std::array::from_fn(|d| (k[d] * g.dilation[d]) as isize);
+                in_block.push(c * channel + z * plane + y * line + x);
             }
         }
         let mut blocks = Vec::new();
-        for z in 0..planes {
-            for first in (0..rows).step_by(each) {
-                let places = || (first..(first + each).min(rows)).flat_map(|y| (0..row).map(move |x| (y, x)));
-                let from =
-                    |(y, x): (usize, usize)| ((y - first) * g.stride[1]) as isize * line + (x * g.stride[2]) as isize;
-                let part = Part {
-                    from: padded(places().map(from).collect()),
-                    to: places().map(|(y, x)| (z * rows + y) * row + x).collect(),
-                    taps: 0,
-                };
-                let at = |d: usize, o: usize| (o * g.stride[d]) as isize - g.padding[d] as isize;
-                blocks.push(Block { start: [at(0, z), at(1, first), at(2, 0)], parts: vec![part] });
+        for (z, y0, x0) in starts([planes, rows, row], part) {
+            let ends = [(y0 + part[0]).min(rows), (x0 + part[1]).min(row)];
+            let count = (ends[0] - y0) * (ends[1] - x0);
+            let (mut from, mut to) = (Vec::with_capacity(count + ROWS), Vec::with_capacity(count));
+            for y in y0..ends[0] {
+                for x in x0..ends[1] {
+                    from.push(((y - y0) * g.stride[1]) as isize * line + ((x - x0) * g.stride[2]) as isize);
+                    to.push((z * rows + y) * row + x);
+                }
             }
+            let at = |d: usize, o: usize| (o * g.stride[d]) as isize - g.padding[d] as isize;
+            let parts = vec![Part { from: padded(from), to, taps: 0 }];
+            blocks.push(Block { start: [at(0, z), at(1, y0), at(2, x0)], parts });
         }
-        Plan { image: g.input, size, channels: s.inputs, blocks, taps: vec![taps], in_place }
+        let taps = vec![Taps { in_block, in_weight: (0..depth).collect() }];
+        Plan { image: g.input, size, channels: s.inputs, blocks, taps, in_place }
     }
 
     /// How `x` is computed from `y`. Element `p` of `x` meets position `q - m` with the taps `rest + stride·m` that the dilation
@@ -125,11 +163,10 @@ impl Plan {
         let first: [usize; 3] = std::array::from_fn(|d| g.padding[d] / g.stride[d]);
         let count: [usize; 3] = std::array::from_fn(|d| (g.input[d] - 1 + g.padding[d]) / g.stride[d] + 1 - first[d]);
         let back: [usize; 3] = std::array::from_fn(|d| (g.kernel[d] - 1) * g.dilation[d] / g.stride[d]);
-        let size = |n: usize| [1 + back[0], n + back[1], count[2] + back[2]];
-        let elements = |n: usize| s.outputs * size(n).iter().product::<usize>();
-        let row = count[2] * g.stride.iter().product::<usize>();
-        let each = rows_of_block::<T>(count[1], row, s.inputs, elements, (threads.0, threads.1 * count[0]));
-        let size = size(each);
+        let elements = |part| s.outputs * block_size(g, false, part).iter().product::<usize>();
+        let results = s.inputs * g.stride.iter().product::<usize>();
+        let part = extent::<T>([count[1], count[2]], results, elements, (threads.0, threads.1 * count[0]));
+        let size = block_size(g, false, part);
         let [channel, plane, line] = steps(size);
         let rests: Vec<[usize; 3]> = (0..g.stride.iter().product::<usize>())
             .map(|k| [k / (g.stride[1] * g.stride[2]), k / g.stride[2] % g.stride[1], k % g.stride[2]])
@@ -138,10 +175,8 @@ impl Plan {
             let mut taps = Taps { in_block: Vec::new(), in_weight: Vec::new() };
             for o in 0..s.outputs {
                 for k in 0..g.taps() {
-                    let reach: [usize; 3] = {
-                        let k = tap(g, k);
-                        std::array::from_fn(|d| k[d] * g.dilation[d])
-                    };
+                    let at = tap(g, k);
+                    let reach: [usize; 3] = std::array::from_fn(|d| at[d] * g.dilation[d]);
                     if (0..3).all(|d| reach[d] % g.stride[d] == rest[d]) {
                         let m = |d: usize| (back[d] - reach[d] / g.stride[d]) as isize;
                         taps.in_block.push(o as isize * channel + m(0) * plane + m(1) * line + m(2));
@@ -155,25 +190,23 @@ impl Plan {
             ((first[d] + q) * g.stride[d] + rest).checked_sub(g.padding[d]).filter(|&p| p < g.input[d])
         };
         let mut blocks = Vec::new();
-        for qz in 0..count[0] {
-            for qy in (0..count[1]).step_by(each) {
-                let mut parts = Vec::new();
-                for (k, rest) in rests.iter().enumerate() {
-                    let (mut from, mut to) = (Vec::new(), Vec::new());
-                    let Some(z) = place(0, qz, rest[0]) else { continue };
-                    for y in qy..(qy + each).min(count[1]) {
-                        let Some(to_y) = place(1, y, rest[1]) else { continue };
-                        for x in 0..count[2] {
-                            let Some(to_x) = place(2, x, rest[2]) else { continue };
-                            from.push((y - qy) as isize * line + x as isize);
-                            to.push((z * g.input[1] + to_y) * g.input[2] + to_x);
-                        }
+        for (qz, qy, qx) in starts(count, part) {
+            let mut parts = Vec::new();
+            for (k, rest) in rests.iter().enumerate() {
+                let (mut from, mut to) = (Vec::new(), Vec::new());
+                let Some(z) = place(0, qz, rest[0]) else { continue };
+                for y in qy..(qy + part[0]).min(count[1]) {
+                    let Some(to_y) = place(1, y, rest[1]) else { continue };
+                    for x in qx..(qx + part[1]).min(count[2]) {
+                        let Some(to_x) = place(2, x, rest[2]) else { continue };
+                        from.push((y - qy) as isize * line + (x - qx) as isize);
+                        to.push((z * g.input[1] + to_y) * g.input[2] + to_x);
                     }
-                    parts.push(Part { from: padded(from), to, taps: k });
                 }
-                let at = |d: usize, q: usize| (first[d] + q) as isize - back[d] as isize;
-                blocks.push(Block { start: [at(0, qz), at(1, qy), at(2, 0)], parts });
+                parts.push(Part { from: padded(from), to, taps: k });
             }
+            let at = |d: usize, q: usize| (first[d] + q) as isize - back[d] as isize;
+            blocks.push(Block { start: [at(0, qz), at(1, qy), at(2, qx)], parts });
         }
         Plan { image: g.output, size, channels: s.outputs, blocks, taps: taps.collect(), in_place: false }
     }
@@ -192,7 +225,7 @@ impl Plan {
         if self.in_place {
             return x.wrapping_offset(start[0] * plane + start[1] * line + start[2]);
         }
-        let [_, height, width] = self.image;
+        let width = self.image[2];
         let inside = |at: isize, d: usize| (0..self.image[d] as isize).contains(&at);
         // What of each row lies in the image.
         let before = (-start[2]).clamp(0, self.size[2] as isize) as usize;
@@ -200,7 +233,6 @@ impl Plan {
             (start[2] + self.size[2] as isize - width as isize).clamp(0, (self.size[2] - before) as isize) as usize;
         let len = self.size[2] - before - after;
         let mut to = room;
-        debug_assert!(height > 0);
         for c in 0..self.channels {
             for z in 0..self.size[0] as isize {
                 for y in 0..self.size[1] as isize {
@@ -209,7 +241,7 @@ impl Plan {
                     unsafe {
                         if inside(z, 0) && inside(y, 1) {
                             to.write_bytes(0, before);
-                            let from = x.offset(c as isize * channel + z * plane + y * line + start[2].max(0));
+                            let from = x.wrapping_offset(c as isize * channel + z * plane + y * line + start[2].max(0));
                             std::ptr::copy_nonoverlapping(from, to.add(before), len);
                             to.add(before + len).write_bytes(0, after);
                         } else {
@@ -293,7 +325,7 @@ impl<T: Real> Work<T> {
     /// # Safety
     /// The operands must be valid, and `w` have room for the result.
     pub(super) unsafe fn weight_directly(&self, w: Out<T>) {
-        let (s, all) = (&self.s, self.s.geometry.positions());
+        let s = &self.s;
         let plan = Plan::forward::<T>(s, (1, 1));
         let (size, filters) = (s.outputs * self.depth, s.lanes * s.groups);
         // With few filters, threads take some of the images each and their sums are added in the end.
@@ -330,7 +362,6 @@ impl<T: Real> Work<T> {
             // SAFETY: all threads are done.
             unsafe { add(w.at(0), place(part, 0), filters * size) };
         }
-        debug_assert!(most <= all);
     }
 
     /// The weight of a group from some images, in panels.

@@ -189,26 +189,37 @@ unsafe fn spread_at<S: Simd, T: Real>(
         let squares = width / side * side;
         let mut i = 0;
         while i < targets.len() {
-            // SAFETY: row `i` and, where a square is taken, the rest of its rows exist, and column `j` and the rest of its.
+            // Rows whose elements are neighbours where they go: four squares fill a cache line.
+            let ends = |n: usize| i + n <= targets.len() && targets[i + n - 1] - targets[i] == n - 1;
+            let run = if ends(4 * side) {
+                4 * side
+            } else if ends(side) {
+                side
+            } else {
+                1
+            };
+            // SAFETY: the run begins at row `i` and ends before the last one; columns `j` to `j + width` exist.
             unsafe {
                 let (from, to) = (c.add(j * m + i * row), to.add(j * column + targets[i]));
-                if i + side <= targets.len() && targets[i + side - 1] - targets[i] == side - 1 {
-                    for k in (0..squares).step_by(side) {
-                        transpose::<S, T>(simd, from.add(k), row as isize, to.add(k * column), column);
-                    }
-                    for k in squares..width {
-                        for r in 0..side {
-                            *to.add(k * column + r) = *from.add(r * row + k);
-                        }
-                    }
-                    i += side;
-                } else {
+                if run == 1 {
                     for k in 0..width {
                         *to.add(k * column) = *from.add(k);
                     }
-                    i += 1;
+                } else {
+                    for k in (0..squares).step_by(side) {
+                        for r in (0..run).step_by(side) {
+                            let from = from.add(r * row + k);
+                            transpose::<S, T>(simd, from, row as isize, to.add(k * column + r), column);
+                        }
+                    }
+                    for k in squares..width {
+                        for r in 0..run {
+                            *to.add(k * column + r) = *from.add(r * row + k);
+                        }
+                    }
                 }
             }
+            i += run;
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Convolutions over up to three dimensions, in all three roles: the result, and what the transposes give.
 //!
 //! A convolution is the sum of `x·w·y` over all elements that meet: with the image `x`, the weight `w` and the result `y`, leaving
-//! out one of them gives the operation that computes it. Each is a matrix product with the *columns* of an image, the copy
-//! of it that holds, for every position of the result, the elements under the kernel. Only a block of columns exists at a
-//! time, small enough to stay in the cache. Where a group has one channel, products would be too thin, and [`thin`]
-//! adds up shifted rows instead.
+//! out one of them gives the operation that computes it. With many channels, [`direct`] reads the elements under the kernel where
+//! they are. Otherwise each is a matrix product with the *columns* of an image, the copy of it that holds, for every position of
+//! the result, the elements under the kernel; only a block of columns exists at a time, small enough to stay in the cache. Where a
+//! group has one channel, products would be too thin, and [`thin`] adds up shifted rows instead.
 
 mod columns;
 mod direct;
@@ -463,3 +463,6 @@ unsafe fn add<T: Real>(to: *mut T, from: *const T, n: usize) {
         },
     );
 }
+
+#[cfg(test)]
+mod tests;

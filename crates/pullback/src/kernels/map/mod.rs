@@ -161,14 +161,10 @@ pub(crate) fn map_guarded<T: Element, U: Element>(
                 for start in r.clone().step_by(BLOCK) {
                     let len = BLOCK.min(r.end - start);
                     let (x, out) = (x.get().cast_const().add(start), out.get().add(start));
-                    let mut good = 0u32;
-                    vectorize(
+                    let values = std::slice::from_raw_parts(x, len);
+                    let good = vectorize(
                         #[inline(always)]
-                        || {
-                            for &v in std::slice::from_raw_parts(x, len) {
-                                good += u32::from(in_range(v));
-                            }
-                        },
+                        || values.iter().map(|&v| u32::from(in_range(v))).sum::<u32>(),
                     );
                     loop1(x, out, len, fast);
                     if good as usize != len {
