@@ -1,5 +1,8 @@
 //! Complex arithmetic: values against plain Rust, derivatives against differences of the parts, and the convention.
 
+#[path = "complex/linalg.rs"]
+mod linalg;
+
 use pullback::autograd;
 use pullback::testing::{gradcheck, gradgradcheck};
 use pullback::{
@@ -52,7 +55,7 @@ fn functions() -> Vec<(&'static str, Call)> {
     fn real() -> Tensor {
         Tensor::from([0.5, -1.0, 2.0, 1.5, 0.25, -0.75])
     }
-    vec![
+    let mut all: Vec<(&'static str, Call)> = vec![
         ("exp", Tensor::exp),
         ("exp2", Tensor::exp2),
         ("expm1", Tensor::expm1),
@@ -143,7 +146,9 @@ fn functions() -> Vec<(&'static str, Call)> {
         ("|z|²", |x| x.abs()?.square()),
         ("z conj z", |x| x.mul(x.conj()?)?.real()),
         ("mixed", |x| x.exp()?.abs()?.log()?.mul(x)?.sgn()),
-    ]
+    ];
+    all.extend(linalg::functions());
+    all
 }
 
 /// The derivative in a direction, by differences of the function of the parts.

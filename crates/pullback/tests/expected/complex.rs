@@ -25,8 +25,11 @@ pub fn call(op: &str, parameters: &[&str], inputs: &[Tensor]) -> Option<Result<V
     let run = || {
         let own = |(t, kind): (&Tensor, char)| if kind == 'c' { t.view_as_complex() } else { Ok(t.clone()) };
         let inputs: Vec<Tensor> = inputs.iter().zip(kinds.chars()).map(own).collect::<Result<_>>()?;
-        let y = compute(op, rest, &inputs)?;
-        Ok(vec![if y.dtype().is_complex() { y.view_as_real()? } else { y }])
+        let outputs = match crate::complex_linalg::call(op, rest, &inputs) {
+            Some(outputs) => outputs?,
+            None => vec![compute(op, rest, &inputs)?],
+        };
+        outputs.into_iter().map(|y| if y.dtype().is_complex() { y.view_as_real() } else { Ok(y) }).collect()
     };
     Some(run())
 }

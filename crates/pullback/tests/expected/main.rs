@@ -1,11 +1,13 @@
 //! Values and derivatives of every operation against those that other programs computed: PyTorch (`torch.txt`, in half
-//! precision `halves.txt`, of complex numbers `complex.txt`, for indexing `index.txt`, for what neural networks are made of
+//! precision `halves.txt`, of complex numbers `complex.txt` and
+//! `complex_linalg.txt`, for indexing `index.txt`, for what neural networks are made of
 //! `nn.txt`, for losses with options and images at the places of a grid `losses.txt`, for linear algebra `linalg.txt`, for what is made
 //! of other operations `words.txt`) and mpmath (`mpmath.txt`). `scripts/expected` writes the files and says what is
 //! in a line.
 
 mod call;
 mod complex;
+mod complex_linalg;
 mod index;
 mod losses;
 mod nn;
@@ -20,6 +22,7 @@ use read::{Case, read};
 
 const TORCH: &str = include_str!("torch.txt");
 const COMPLEX: &str = include_str!("complex.txt");
+const COMPLEX_LINALG: &str = include_str!("complex_linalg.txt");
 const INDEX: &str = include_str!("index.txt");
 const NN: &str = include_str!("nn.txt");
 const LOSSES: &str = include_str!("losses.txt");
@@ -112,6 +115,12 @@ fn values_and_derivatives_are_those_of_torch() {
 fn complex_numbers_and_fourier_transforms_are_those_of_torch() {
     let lines = read(COMPLEX);
     let failures: Vec<String> = lines.iter().filter(|case| complex::can_run(case.op)).filter_map(outcome).collect();
+    assert!(failures.is_empty(), "{} cases differ:\n{}", failures.len(), failures.join("\n"));
+}
+
+#[test]
+fn linear_algebra_of_complex_matrices_is_that_of_torch() {
+    let failures: Vec<String> = read(COMPLEX_LINALG).iter().filter_map(outcome).collect();
     assert!(failures.is_empty(), "{} cases differ:\n{}", failures.len(), failures.join("\n"));
 }
 

@@ -1,10 +1,10 @@
 //! Eigenvalues and singular values by plane rotations, in double precision: small values come out as accurately as large ones.
 
 /// Sweeps after which rotations must have converged; six to ten are usual.
-const SWEEPS: usize = 60;
+pub(super) const SWEEPS: usize = 60;
 
 /// Sweeps after which what is left must only be small beside the whole matrix.
-const PATIENCE: usize = 30;
+pub(super) const PATIENCE: usize = 30;
 
 /// The eigenvalues of a symmetric matrix in rising order, and the eigenvectors as rows. Their largest component is positive.
 pub(super) fn symmetric(n: usize, a: &[f64], vectors: bool) -> Option<(Vec<f64>, Vec<f64>)> {
@@ -133,7 +133,7 @@ fn identity(n: usize) -> Vec<f64> {
 }
 
 /// Cosine and sine of the smaller angle that clears an element, from the cotangent of twice that angle.
-fn rotation(cot: f64) -> (f64, f64) {
+pub(super) fn rotation(cot: f64) -> (f64, f64) {
     let t = if cot.is_infinite() { 0.0 } else { 1f64.copysign(cot) / (cot.abs() + cot.hypot(1.0)) };
     let c = 1.0 / t.hypot(1.0);
     (c, c * t)

@@ -194,7 +194,7 @@ pub(crate) fn check_regular<T: Scalar>(a: &Array, factors: &Array, order: &Array
 }
 
 /// The signs of the orders of rows: 1 for an even number of exchanges, else -1.
-fn parity(order: &[i64]) -> f64 {
+pub(super) fn parity(order: &[i64]) -> f64 {
     let mut seen = vec![false; order.len()];
     let mut sign = 1.0;
     for start in 0..order.len() {

@@ -1,13 +1,49 @@
 //! Adjugates: what the derivative of a determinant is, without a division, so that it is right for singular matrices.
 
-use super::{Results, Scalar, each, nanos};
+use std::ops::{Div, Mul, Neg};
+
+use num_complex::Complex64;
+
+use super::complex::rough;
+use super::{Results, each, nanos};
 use crate::array::Array;
 use crate::dtype::Element;
 use crate::kernels::copy::contiguous;
 use crate::shape::{Shape, numel};
 
+/// What determinants are made of.
+pub(crate) trait Number: Element + Neg<Output = Self> + Mul<Output = Self> + Div<Output = Self> {
+    /// What pivots are compared by.
+    fn size(self) -> f64;
+    /// `self + a b`.
+    fn plus(self, a: Self, b: Self) -> Self;
+}
+
+macro_rules! real_number {
+    ($($t:ty),*) => { $(
+        impl Number for $t {
+            #[inline(always)]
+            fn size(self) -> f64 { f64::from(self.abs()) }
+            #[inline(always)]
+            fn plus(self, a: $t, b: $t) -> $t { a.mul_add(b, self) }
+        }
+    )* };
+}
+real_number!(f32, f64);
+
+impl Number for Complex64 {
+    #[inline(always)]
+    fn size(self) -> f64 {
+        rough(self)
+    }
+    #[inline(always)]
+    fn plus(self, a: Complex64, b: Complex64) -> Complex64 {
+        self + a * b
+    }
+}
+
 /// The adjugates of the matrices in the last two dimensions.
-pub(crate) fn adjugate<T: Scalar>(a: &Array) -> Array {
+pub(crate) fn adjugate<T: Number>(a: &Array) -> Array {
     let mut out = Array::full(a.shape(), <T as Element>::ZERO);
     let n = a.shape()[a.rank() - 1];
     let results = Results::<T>::new(&mut out, n * n);
@@ -19,7 +55,7 @@ pub(crate) fn adjugate<T: Scalar>(a: &Array) -> Array {
             for k in j + 1..n {
                 let factor = lu[k * n + j];
                 for i in 0..n {
-                    x[i * n + j] = (-factor).mul_add(x[i * n + k], x[i * n + j]);
+                    x[i * n + j] = x[i * n + j].plus(-factor, x[i * n + k]);
                 }
             }
         }
@@ -35,7 +71,7 @@ pub(crate) fn adjugate<T: Scalar>(a: &Array) -> Array {
 }
 
 /// The adjugate of an upper triangle, from those of its leading parts.
-fn of_triangle<T: Scalar>(n: usize, u: &[T]) -> Vec<T> {
+fn of_triangle<T: Number>(n: usize, u: &[T]) -> Vec<T> {
     let mut adjugate = vec![<T as Element>::ZERO; n * n];
     let mut determinant = <T as Element>::ONE;
     for k in 0..n {
@@ -43,20 +79,20 @@ fn of_triangle<T: Scalar>(n: usize, u: &[T]) -> Vec<T> {
         for i in 0..k {
             let mut sum = <T as Element>::ZERO;
             for j in i..k {
-                sum = adjugate[i * n + j].mul_add(u[j * n + k], sum);
-                adjugate[i * n + j] *= pivot;
+                sum = sum.plus(adjugate[i * n + j], u[j * n + k]);
+                adjugate[i * n + j] = adjugate[i * n + j] * pivot;
             }
             adjugate[i * n + k] = -sum;
         }
         adjugate[k * n + k] = determinant;
-        determinant *= pivot;
+        determinant = determinant * pivot;
     }
     adjugate
 }
 
 /// For each matrix `[.., n, n]` the unit vectors `[.., n, k]` and `[.., k, n]` that border it such that the whole is regular if
 /// its rank is at least `n - k`.
-pub(crate) fn border<T: Scalar>(a: &Array, k: usize) -> (Array, Array) {
+pub(crate) fn border<T: Number>(a: &Array, k: usize) -> (Array, Array) {
     let n = a.shape()[a.rank() - 1];
     let lead = &a.shape()[..a.rank() - 2];
     let shape = |r: usize, c: usize| lead.iter().copied().chain([r, c]).collect::<Shape>();
@@ -84,7 +120,7 @@ struct Pivoted<'a, T> {
     sign: T,
 }
 
-fn each_pivoted<T: Scalar>(a: &Array, f: &(dyn Fn(usize, Pivoted<'_, T>) + Sync)) {
+fn each_pivoted<T: Number>(a: &Array, f: &(dyn Fn(usize, Pivoted<'_, T>) + Sync)) {
     let a = contiguous(a);
     let n = a.shape()[a.rank() - 1];
     let data = a.as_slice::<T>().unwrap_or_default();
@@ -93,11 +129,12 @@ fn each_pivoted<T: Scalar>(a: &Array, f: &(dyn Fn(usize, Pivoted<'_, T>) + Sync)
         let (mut rows, mut columns): (Vec<usize>, Vec<usize>) = ((0..n).collect(), (0..n).collect());
         let mut sign = <T as Element>::ONE;
         for k in 0..n {
-            let (mut row, mut column, mut largest) = (k, k, <T as Element>::ZERO);
+            let (mut row, mut column, mut largest) = (k, k, 0.0);
             for i in k..n {
                 for j in k..n {
-                    if lu[i * n + j].abs() > largest {
-                        (row, column, largest) = (i, j, lu[i * n + j].abs());
+                    let size = lu[i * n + j].size();
+                    if size > largest {
+                        (row, column, largest) = (i, j, size);
                     }
                 }
             }
@@ -112,14 +149,14 @@ fn each_pivoted<T: Scalar>(a: &Array, f: &(dyn Fn(usize, Pivoted<'_, T>) + Sync)
                 (0..n).for_each(|i| lu.swap(i * n + column, i * n + k));
             }
             let pivot = lu[k * n + k];
-            if largest == <T as Element>::ZERO && !pivot.is_nan() {
+            if largest == 0.0 && !pivot.size().is_nan() {
                 break;
             }
             for i in k + 1..n {
                 let factor = lu[i * n + k] / pivot;
                 lu[i * n + k] = factor;
                 for j in k + 1..n {
-                    lu[i * n + j] = (-factor).mul_add(lu[k * n + j], lu[i * n + j]);
+                    lu[i * n + j] = lu[i * n + j].plus(-factor, lu[k * n + j]);
                 }
             }
         }

@@ -5,6 +5,8 @@
 //! matrix and the step; the operations make messages of them.
 
 pub(crate) mod cholesky;
+pub(crate) mod complex;
+pub(crate) mod complex_jacobi;
 pub(crate) mod exponential;
 #[cfg(feature = "linalg")]
 pub(crate) mod external;

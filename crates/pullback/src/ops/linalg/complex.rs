@@ -1,15 +1,23 @@
-//! Complex matrices as real ones of twice the size.
+//! Complex matrices: as real ones of twice the size where that is a solution, else by kernels in double precision.
 //!
-//! Each number `a + ib` becomes the block `[[a, -b], [b, a]]`. Sums and products of blocks are those of the numbers, blocks of a triangular matrix
-//! are triangular where its diagonal is real, and so systems are solved, and Hermitian matrices taken apart, by what does so for real
-//! numbers, with all its rules. It takes twice the time that code of its own would, and no code.
+//! In the first case each number `a + ib` becomes the block `[[a, -b], [b, a]]`. Sums and products of blocks are those of the
+//! numbers, blocks of a triangular matrix are triangular where its diagonal is real, and so systems are solved, and Hermitian
+//! matrices taken apart, by what does so for real numbers, with all its rules. It takes twice the time that code of its own
+//! would, and no code.
+
+use std::cell::Cell;
+
+use smallvec::SmallVec;
 
 use super::sizes;
-use super::triangular::check_rows;
+use super::triangular::{Triangular, check_rows};
+use crate::array::Array;
 use crate::error::bail;
+use crate::kernels::cast::cast;
+use crate::kernels::linalg::Stop;
 use crate::ops::arith::with_common_dtype;
 use crate::shape::Shape;
-use crate::{Complex64, Error, ErrorKind, Result, Tensor};
+use crate::{Complex64, DType, Error, ErrorKind, Result, Tensor};
 
 /// `shape` with its last two dimensions replaced.
 fn with_cores(shape: &[usize], cores: &[usize]) -> Shape {
@@ -74,10 +82,10 @@ pub(super) fn solve(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 }
 
 /// Inverses of complex matrices.
-pub(super) fn inv(x: &Tensor) -> Result<Tensor> {
-    square_complex("inv", x)?;
+pub(super) fn inv(op: &str, x: &Tensor) -> Result<Tensor> {
+    square_complex(op, x)?;
     let one = Tensor::eye(x.shape()[x.rank() - 1], x.dtype())?;
-    let inverse = blocks(x)?.solve(&columns(&one)?).map_err(|e| told(e, "inv", "regular", x))?;
+    let inverse = blocks(x)?.solve(&columns(&one)?).map_err(|e| told(e, op, "regular", x))?;
     numbers(&inverse)
 }
 
@@ -104,4 +112,55 @@ pub(super) fn cholesky_solve(l: &Tensor, b: &Tensor) -> Result<Tensor> {
         let x = blocks(l)?.cholesky_solve(&columns(b)?).map_err(|e| told(e, op, "regular triangular", l))?;
         numbers(&x)
     })
+}
+
+/// Solutions of triangular systems. Rows are turned until the diagonal is real, which makes a triangle of the blocks too.
+pub(super) fn triangular(system: Triangular, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    // What the system does not read may be anything, and the blocks on the diagonal reach into it.
+    let read = if system.unit { isize::from(system.upper) * 2 - 1 } else { 0 };
+    let triangle = if system.upper { a.triu(read)? } else { a.tril(read)? };
+    let turn = if system.unit { None } else { Some(triangle.diagonal(0, -2, -1)?.sgn()?.conj()?.unsqueeze(-1)?) };
+    let turned = |x: &Tensor| turn.as_ref().map_or_else(|| Ok(x.clone()), |turn| x.mul(turn));
+    let triangle = turned(&triangle)?;
+    // A complex product rounds more often than a real one.
+    let real = Triangular { tiny: 4.0 * system.tiny, ..system };
+    let failed = |e| told(e, system.of, "regular triangular", a);
+    if system.transposed {
+        // The transpose of the blocks is that of the conjugates.
+        let solved = real.solve(&blocks(&triangle.conj()?)?, &columns(b)?).map_err(failed)?;
+        return turned(&numbers(&solved)?);
+    }
+    numbers(&real.solve(&blocks(&triangle)?, &columns(&turned(b)?)?).map_err(failed)?)
+}
+
+/// Exponentials, which are those of the real matrices.
+pub(super) fn exponential(x: &Tensor) -> Result<Tensor> {
+    let [_, n] = sizes(x);
+    let whole = blocks(x)?.matrix_exp()?;
+    numbers(&whole.reshape_to(&with_cores(x.shape(), &[2 * n, n, 2]))?.select(-1, 0)?)
+}
+
+/// Results of a kernel for numbers of double precision, in the precision of the argument.
+pub(super) fn computed(x: &Array, f: &dyn Fn(&Array) -> Vec<Array>) -> SmallVec<[Array; 2]> {
+    let narrow = |y: Array| match (x.dtype(), y.dtype()) {
+        (DType::C64, DType::C128) => cast(&y, DType::C64),
+        (DType::C64, DType::F64) => cast(&y, DType::F32),
+        _ => y,
+    };
+    f(&cast(x, DType::C128)).into_iter().map(narrow).collect()
+}
+
+/// [`computed`] for a kernel that may stop.
+pub(super) fn try_computed(
+    x: &Array,
+    f: &dyn Fn(&Array) -> std::result::Result<Vec<Array>, Stop>,
+) -> std::result::Result<SmallVec<[Array; 2]>, Stop> {
+    let stopped = Cell::new(None);
+    let found = computed(x, &|a| {
+        f(a).unwrap_or_else(|stop| {
+            stopped.set(Some(stop));
+            Vec::new()
+        })
+    });
+    stopped.get().map_or(Ok(found), Err)
 }

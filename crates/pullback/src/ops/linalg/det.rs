@@ -2,18 +2,20 @@
 
 use smallvec::{SmallVec, smallvec};
 
+use super::complex::computed;
+use super::complex_samples as z;
 use super::naive::{determinant, per_matrix, regular};
-use super::solve::Inverse;
-use super::{MatrixOp, Slot, apply1, apply2, flipped, sizes, square, widened};
+use super::solve::inverse_of;
+use super::{MatrixOp, Slot, adjoint, apply1, apply2, flipped, sizes, square, transposed, widened};
 use crate::array::Array;
 use crate::dtype::dispatch;
 use crate::function::op::{Cotangents, Tangents};
 use crate::function::{Cotangent, Tangent, backward_through, jvp_through};
-use crate::kernels::linalg::{lu as kernel, minors};
+use crate::kernels::linalg::{complex, lu as kernel, minors};
 use crate::ops::shape::broadcast_to;
 use crate::ops::table::{ErrorSample, Kink, Sample, ops, sample_tensor};
 use crate::shape::Shape;
-use crate::{ErrorKind, Result, Tensor, cat};
+use crate::{Complex64, ErrorKind, Result, Tensor, cat};
 
 ops! { OPS;
     /// The determinants of matrices.
@@ -24,7 +26,7 @@ ops! { OPS;
     /// `[.., n, n]` becomes `[..]`; that of a matrix without elements is 1.
     ///
     /// # Dtypes
-    /// `f32` and `f64`; integers and bools become `f32`.
+    /// `f32`, `f64` and complex numbers; integers and bools become `f32`.
     ///
     /// # Derivative
     /// The transposed adjugate, the matrix of cofactors, which is computed without a division: it is right for singular
@@ -44,7 +46,7 @@ ops! { OPS;
     /// ```
     fn det(&self) -> Result<Tensor> = det { samples: det_samples, errors: det_errors, kinks: det_kinks };
 
-    /// The signs of the determinants of matrices, and the natural logarithms of their magnitudes.
+    /// The signs of the determinants of matrices, for complex ones `det / |det|`, and the natural logarithms of their magnitudes.
     ///
     /// A singular matrix has sign 0 and logarithm -∞.
     ///
@@ -52,10 +54,11 @@ ops! { OPS;
     /// `[.., n, n]` becomes twice `[..]`.
     ///
     /// # Dtypes
-    /// `f32` and `f64`; integers and bools become `f32`.
+    /// `f32`, `f64` and complex numbers; integers and bools become `f32`.
     ///
     /// # Derivative
-    /// The transposed inverse for the logarithm; none for the sign.
+    /// The transposed inverse for the logarithm. The sign of a real determinant has none; that of a complex one turns with the imaginary
+    /// part of the trace of `A⁻¹ dA`.
     ///
     /// # Errors
     /// `Shape` unless the matrices are square. The derivative of a matrix that is singular to working precision is a `Value`
@@ -73,7 +76,8 @@ ops! { OPS;
         python: slogdet() -> (sign, logabsdet)
     };
 
-    /// The logarithms of the determinants of matrices: NaN where they are negative, -∞ where they are 0.
+    /// The logarithms of the determinants of matrices: NaN where they are negative, -∞ where they are 0. Complex ones have an imaginary
+    /// part between -π and π.
     ///
     /// For a symmetric positive definite matrix, twice the sum of the logarithms on the diagonal of its
     /// [`cholesky`](Tensor::cholesky) factor is faster.
@@ -82,7 +86,7 @@ ops! { OPS;
     /// `[.., n, n]` becomes `[..]`.
     ///
     /// # Dtypes
-    /// `f32` and `f64`; integers and bools become `f32`.
+    /// `f32`, `f64` and complex numbers; integers and bools become `f32`.
     ///
     /// # Derivative
     /// The transposed inverse.
@@ -122,6 +126,12 @@ impl MatrixOp for Det {
     }
 
     fn kernel(&self, x: &[&Array]) -> Result<SmallVec<[Array; 2]>> {
+        if x[0].dtype().is_complex() {
+            return Ok(computed(x[0], &|a| {
+                let (lu, order) = complex::factor(a);
+                vec![complex::determinant(&lu, &order)]
+            }));
+        }
         let det = dispatch!(x[0].dtype(), "det", float, T => {
             let (lu, order) = kernel::factor::<T>(x[0]);
             Ok(kernel::determinant::<T>(&lu, &order))
@@ -135,7 +145,7 @@ impl MatrixOp for Det {
     }
 
     fn cotangents(&self, saved: &[Tensor], _: &[bool], g: &[Cotangent]) -> Result<Cotangents> {
-        let g = g[0].map(|g| flipped(&apply1(Adjugate, &[&saved[0]])?)?.mul(&as_matrix(g)?))?;
+        let g = g[0].map(|g| adjoint(&apply1(Adjugate, &[&saved[0]])?)?.mul(&as_matrix(g)?))?;
         Ok(smallvec![g])
     }
 }
@@ -160,7 +170,7 @@ impl Adjugate {
         let shape: Shape = a.shape()[..a.rank() - 2].iter().copied().chain([k, k]).collect();
         let corner = broadcast_to(&Tensor::zeros(&[], a.dtype())?, &shape)?;
         let whole = cat(&[&cat(&[a, &right], -1)?, &cat(&[&below, &corner], -1)?], -2)?;
-        let inverse = apply1(Inverse::of("det"), &[&whole]).map_err(|e| {
+        let inverse = inverse_of("det", &whole).map_err(|e| {
             if e.kind() != ErrorKind::Value {
                 return e;
             }
@@ -210,6 +220,9 @@ impl MatrixOp for Adjugate {
     }
 
     fn kernel(&self, x: &[&Array]) -> Result<SmallVec<[Array; 2]>> {
+        if x[0].dtype().is_complex() {
+            return Ok(computed(x[0], &|a| vec![minors::adjugate::<Complex64>(a)]));
+        }
         Ok(smallvec![dispatch!(x[0].dtype(), "det", float, T => Ok(minors::adjugate::<T>(x[0])))?])
     }
 
@@ -240,6 +253,12 @@ impl MatrixOp for Border {
     }
 
     fn kernel(&self, x: &[&Array]) -> Result<SmallVec<[Array; 2]>> {
+        if x[0].dtype().is_complex() {
+            return Ok(computed(x[0], &|a| {
+                let (right, below) = minors::border::<Complex64>(a, self.k);
+                vec![right, below]
+            }));
+        }
         let (right, below) = dispatch!(x[0].dtype(), "det", float, T => Ok(minors::border::<T>(x[0], self.k)))?;
         Ok(smallvec![right, below])
     }
@@ -259,13 +278,19 @@ struct SignLog;
 
 impl MatrixOp for SignLog {
     const CORES: &'static [usize] = &[2];
-    const SAVED: &'static [Slot] = &[Slot::In(0)];
+    const SAVED: &'static [Slot] = &[Slot::In(0), Slot::Out(0)];
 
     fn name(&self) -> &'static str {
         "slogdet"
     }
 
     fn kernel(&self, x: &[&Array]) -> Result<SmallVec<[Array; 2]>> {
+        if x[0].dtype().is_complex() {
+            return Ok(computed(x[0], &|a| {
+                let (lu, order) = complex::factor(a);
+                complex::log_determinant(&lu, &order).to_vec()
+            }));
+        }
         let (sign, log) = dispatch!(x[0].dtype(), "slogdet", float, T => {
             let (lu, order) = kernel::factor::<T>(x[0]);
             Ok(kernel::log_determinant::<T>(&lu, &order))
@@ -274,12 +299,20 @@ impl MatrixOp for SignLog {
     }
 
     fn tangents(&self, saved: &[Tensor], t: &[Tangent]) -> Result<Tangents> {
-        let tangent = t[0].map(|t| inner(&flipped(&apply1(Inverse::of("slogdet"), &[&saved[0]])?)?, t))?;
-        Ok([Tangent::zero(), tangent].into_iter().collect())
+        let tangent = t[0].map(|t| inner(&flipped(&inverse_of("slogdet", &saved[0])?)?, t))?;
+        let Some(of_complex) = tangent.as_tensor().filter(|t| t.dtype().is_complex()) else {
+            return Ok([Tangent::zero(), tangent].into_iter().collect());
+        };
+        // The imaginary part turns the sign.
+        let turn = of_complex.imag()?.mul(Complex64::new(0.0, 1.0))?;
+        Ok([turn.mul(&saved[1])?.into(), of_complex.real()?.into()].into_iter().collect())
     }
 
-    fn cotangents(&self, saved: &[Tensor], _: &[bool], g: &[Cotangent]) -> Result<Cotangents> {
-        let inverse = || flipped(&apply1(Inverse::of("slogdet"), &[&saved[0]])?);
+    fn cotangents(&self, saved: &[Tensor], needs: &[bool], g: &[Cotangent]) -> Result<Cotangents> {
+        if saved[0].dtype().is_complex() {
+            return transposed(&[&saved[0]], needs, g, |t| self.tangents(saved, t));
+        }
+        let inverse = || flipped(&inverse_of("slogdet", &saved[0])?);
         Ok(smallvec![g[1].map(|g| inverse()?.mul(&as_matrix(g)?))?])
     }
 }
@@ -291,6 +324,9 @@ fn slogdet(x: &Tensor) -> Result<(Tensor, Tensor)> {
 fn logdet(x: &Tensor) -> Result<Tensor> {
     widened(x, |x| {
         let (sign, log) = apply2(SignLog, &[&square("logdet", x)?])?;
+        if sign.dtype().is_complex() {
+            return sign.log()?.imag()?.mul(Complex64::new(0.0, 1.0))?.add(&log);
+        }
         sign.lt(0)?.where_(f64::NAN, &log)
     })
 }
@@ -309,6 +345,15 @@ fn det_samples() -> Vec<Sample> {
     samples.push(case("rank 2 of ", Tensor::from([pair[0], pair[1], [0.0, 0.0, 4.0, 2.0], [0.0, 0.0, 2.0, 1.0]])));
     samples.push(case("rank 3 of ", Tensor::from([pair[0], pair[1], [0.0, 0.0, 4.0, 1.0], [0.0, 0.0, 0.0, 2.0]])));
     samples.push(case("zeros ", Tensor::zeros(&[2, 2], crate::DType::F64).expect("zeros")));
+    let case = |label: &str, parts: [Tensor; 2]| {
+        z::of_parts(format!("{label}{:?}", parts[0].shape()), vec![parts], |x| Ok(vec![x[0].det()?]))
+            .reference(|x| vec![z::per_complex(x, &[], 2, |n, _, a| vec![z::determinant(n, a)])])
+    };
+    samples.extend(SHAPES.iter().map(|&s| case("", z::square(s))));
+    // The product of a column and a row.
+    let (re, im) =
+        ([[1.0, 1.0, -1.0], [0.0, -1.0, 0.0], [2.0, 2.0, -2.0]], [[0.0, 1.0, 0.0], [1.0, 1.0, -1.0], [0.0, 2.0, 0.0]]);
+    samples.push(case("rank 1 of ", [Tensor::from(re), Tensor::from(im)]));
     samples
 }
 
@@ -316,6 +361,9 @@ fn det_errors() -> Vec<ErrorSample> {
     vec![
         ErrorSample::new("rectangle", ErrorKind::Shape, "det: expected square matrices, got f64[2,3]", || {
             sample_tensor(&[2, 3], 0.0, 1.0, 1).det()
+        }),
+        ErrorSample::new("complex", ErrorKind::Shape, "det: expected square matrices, got c128[2,3]", || {
+            sample_tensor(&[2, 3], 0.0, 1.0, 1).to_dtype(crate::DType::C128)?.det()
         }),
         ErrorSample::new(
             "rank",
@@ -349,13 +397,35 @@ fn slogdet_samples() -> Vec<Sample> {
         singular.label = "singular".into();
         singular
     });
+    let case = |label: &str, parts: [Tensor; 2]| {
+        z::of_parts(format!("{label}{:?}", parts[0].shape()), vec![parts], |x| {
+            let (sign, log) = x[0].slogdet()?;
+            Ok(vec![sign, log])
+        })
+        .reference(|x| {
+            let sign = |d: Complex64| if d.norm() == 0.0 { d } else { d / d.norm() };
+            vec![
+                z::per_complex(x, &[], 2, |n, _, a| vec![sign(z::determinant(n, a))]),
+                z::per_complex(x, &[], 1, |n, _, a| vec![z::determinant(n, a).norm().ln().into()]),
+            ]
+        })
+    };
+    samples.extend(SHAPES.iter().map(|&s| case("", z::square(s))));
+    let (re, im) = ([[1.0, 2.0], [0.0, 0.0]], [[1.0, 2.0], [1.0, 2.0]]);
+    samples.push(case("singular ", [Tensor::from(re), Tensor::from(im)]).special());
     samples
 }
 
 fn slogdet_errors() -> Vec<ErrorSample> {
-    vec![ErrorSample::new("derivative", ErrorKind::Value, "slogdet: expected regular matrices, got f64[2,2]", || {
-        crate::grad(|x: &Tensor| Ok(x.slogdet()?.1))(&Tensor::from([[1.0, 2.0], [2.0, 4.0]]))
-    })]
+    vec![
+        ErrorSample::new("derivative", ErrorKind::Value, "slogdet: expected regular matrices, got f64[2,2]", || {
+            crate::grad(|x: &Tensor| Ok(x.slogdet()?.1))(&Tensor::from([[1.0, 2.0], [2.0, 4.0]]))
+        }),
+        ErrorSample::new("complex", ErrorKind::Value, "slogdet: expected regular matrices, got c128[2,2]", || {
+            let x = Tensor::from([[1.0, 2.0], [2.0, 4.0]]).to_dtype(crate::DType::C128)?;
+            crate::grad(|x: &Tensor| Ok(x.slogdet()?.1))(&x)
+        }),
+    ]
 }
 
 fn logdet_samples() -> Vec<Sample> {
@@ -365,6 +435,10 @@ fn logdet_samples() -> Vec<Sample> {
     };
     let mut samples: Vec<Sample> = SHAPES.iter().map(|&s| case("", super::naive::definite(s, 1))).collect();
     samples.push(case("negative ", Tensor::from([[0.0, 1.0], [1.0, 0.0]])).special());
+    samples.extend(SHAPES.iter().map(|&s| {
+        z::of_parts(format!("{s:?}"), vec![z::square(s)], |x| Ok(vec![x[0].logdet()?]))
+            .reference(|x| vec![z::per_complex(x, &[], 2, |n, _, a| vec![z::determinant(n, a).ln()])])
+    }));
     samples
 }
 

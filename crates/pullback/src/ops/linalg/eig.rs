@@ -5,7 +5,7 @@ use smallvec::{SmallVec, smallvec};
 use super::naive::{elements, inverse, per_matrix, product};
 use super::quotient::{By, Quotient, Zero};
 use super::solve::Inverse;
-use super::{MatrixOp, Slot, apply1, apply2, flipped, square, times_flipped, transposed, which, widened};
+use super::{MatrixOp, Slot, apply1, apply2, flipped, real_square, times_flipped, transposed, which, widened};
 use crate::array::Array;
 use crate::error::bail;
 use crate::function::op::{Cotangents, Tangents};
@@ -195,11 +195,11 @@ impl MatrixOp for Values {
 }
 
 fn eig(x: &Tensor) -> Result<(Tensor, Tensor)> {
-    widened(x, |x| apply2(Eig, &[&square("eig", x)?]))
+    widened(x, |x| apply2(Eig, &[&real_square("eig", x)?]))
 }
 
 fn eigvals(x: &Tensor) -> Result<Tensor> {
-    widened(x, |x| apply1(Values, &[&square("eigvals", x)?]))
+    widened(x, |x| apply1(Values, &[&real_square("eigvals", x)?]))
 }
 
 /// Matrices with real eigenvalues well apart: a ladder in another basis.

@@ -2,14 +2,19 @@
 
 use smallvec::{SmallVec, smallvec};
 
+use super::complex::try_computed;
+use super::complex_samples as z;
 use super::naive::{definite, per_matrix};
+use super::phase::Phase;
 use super::quotient::{By, Quotient, Zero};
-use super::{MatrixOp, Slot, apply1, apply2, flipped, square, symmetric, times_flipped, which, widened};
+use super::{
+    MatrixOp, Slot, adjoint, apply1, apply2, conjugate, real_part, square, symmetric, times_adjoint, which, widened,
+};
 use crate::array::Array;
 use crate::dtype::dispatch;
 use crate::function::op::{Cotangents, Tangents};
 use crate::function::{Cotangent, Tangent};
-use crate::kernels::linalg::{Stop, spectral};
+use crate::kernels::linalg::{Stop, complex_jacobi, spectral};
 use crate::ops::table::{ErrorSample, Kink, Naive, Sample, ops, sample_tensor};
 use crate::{Error, ErrorKind, Result, Tensor};
 
@@ -18,22 +23,25 @@ ops! { OPS;
     /// `A = V diag(w) Vᵀ`.
     ///
     /// Of a matrix that is not symmetric, the symmetric part `(x + xᵀ) / 2` counts. Eigenvectors are unique up to their sign; here
-    /// the largest component is positive. The cargo feature `linalg` makes large matrices faster.
+    /// the largest component is positive. For complex numbers read conjugate transposes, and Hermitian for symmetric; the sign is then
+    /// any number of magnitude 1, and the eigenvalues are real. The cargo feature `linalg` makes large real matrices faster.
     ///
     /// # Shapes
     /// `[.., n, n]` gives `[.., n]` and `[.., n, n]`.
     ///
     /// # Dtypes
-    /// `f32` and `f64`; integers and bools become `f32`.
+    /// `f32`, `f64` and complex numbers; integers and bools become `f32`.
     ///
     /// # Derivative
     /// `V (diag(g) + F ∘ (Vᵀ G)) Vᵀ`, made symmetric, for the cotangents `g` of `w` and `G` of `V`, with
     /// `F[i,j] = 1 / (w[j] - w[i])` and 0 on the diagonal. The eigenvectors of equal eigenvalues are not unique and have no
     /// derivative: where one is asked for, and their cotangents are not exactly 0, that is an error which names the
-    /// eigenvalues. Eigenvalues alone have a derivative there: see [`eigvalsh`](Tensor::eigvalsh).
+    /// eigenvalues. Eigenvalues alone have a derivative there: see [`eigvalsh`](Tensor::eigvalsh). A function of complex eigenvectors
+    /// must not depend on their phases; a gradient that does is an error. In forward mode such vectors move at right angles to
+    /// themselves.
     ///
     /// # Errors
-    /// `Shape` unless the matrices are square. The derivative is a `Value` error where it divides by a gap of 0.
+    /// `Shape` unless the matrices are square. The derivative is a `Value` error where it divides by a gap of 0 or depends on phases.
     ///
     /// # Example
     /// ```
@@ -53,13 +61,13 @@ ops! { OPS;
 
     /// The eigenvalues of symmetric matrices in rising order.
     ///
-    /// Of a matrix that is not symmetric, the symmetric part `(x + xᵀ) / 2` counts.
+    /// Of a matrix that is not symmetric, the symmetric part `(x + xᵀ) / 2` counts; of a complex one, the Hermitian part.
     ///
     /// # Shapes
     /// `[.., n, n]` gives `[.., n]`.
     ///
     /// # Dtypes
-    /// `f32` and `f64`; integers and bools become `f32`.
+    /// `f32`, `f64` and complex numbers; integers and bools become `f32`.
     ///
     /// # Derivative
     /// `V diag(g) Vᵀ` with the eigenvectors `V`. Nothing is divided by gaps, so functions that treat equal eigenvalues alike have the
@@ -89,6 +97,11 @@ pub(super) fn not_converged(op: &str, x: &Array, stop: Stop) -> Error {
     Error::new(ErrorKind::Value, format!("{op}: the iteration for {} did not converge{place}", x.ty()))
 }
 
+/// Values of complex matrices, and vectors, which have no elements unless asked for.
+fn hermitian(op: &str, x: &Array, vectors: bool) -> Result<SmallVec<[Array; 2]>> {
+    try_computed(x, &|a| Ok(complex_jacobi::hermitian(a, vectors)?.to_vec())).map_err(|stop| not_converged(op, x, stop))
+}
+
 #[derive(Clone, Debug)]
 struct Eigh;
 
@@ -101,6 +114,9 @@ impl MatrixOp for Eigh {
     }
 
     fn kernel(&self, x: &[&Array]) -> Result<SmallVec<[Array; 2]>> {
+        if x[0].dtype().is_complex() {
+            return hermitian("eigh", x[0], true);
+        }
         match dispatch!(x[0].dtype(), "eigh", float, T => Ok(spectral::eigh::<T>(x[0], true)))? {
             Ok((values, vectors)) => Ok(smallvec![values, vectors]),
             Err(stop) => Err(not_converged("eigh", x[0], stop)),
@@ -110,19 +126,19 @@ impl MatrixOp for Eigh {
     fn tangents(&self, saved: &[Tensor], t: &[Tangent]) -> Result<Tangents> {
         let (w, v) = (&saved[0], &saved[1]);
         let Some(t) = t[0].as_tensor() else { return Ok([Tangent::zero(), Tangent::zero()].into_iter().collect()) };
-        let inner = flipped(v)?.matmul(&symmetric(t)?)?.matmul(v)?;
+        let inner = adjoint(v)?.matmul(&symmetric(t)?)?.matmul(v)?;
         let gaps = Quotient { of: "eigh", values: "eigenvalues", by: By::Gap, zero: Zero::Small };
         let vectors = v.matmul(&gaps.divide(&inner, w)?)?;
-        Ok([inner.diagonal(0, -2, -1)?.into(), vectors.into()].into_iter().collect())
+        Ok([real_part(&inner.diagonal(0, -2, -1)?)?.into(), vectors.into()].into_iter().collect())
     }
 
     fn cotangents(&self, saved: &[Tensor], _: &[bool], g: &[Cotangent]) -> Result<Cotangents> {
         let (w, v) = (&saved[0], &saved[1]);
         let gaps = Quotient { of: "eigh", values: "eigenvalues", by: By::Gap, zero: Zero::Unused };
-        let of_values = g[0].map(|g| g.diag_embed(0, -2, -1))?;
-        let of_vectors = g[1].map(|g| gaps.divide(&flipped(v)?.matmul(g)?, w))?;
+        let of_values = g[0].map(|g| g.to_dtype(v.dtype())?.diag_embed(0, -2, -1))?;
+        let of_vectors = g[1].map(|g| gaps.divide(&Phase { of: "eigh" }.checked(&adjoint(v)?.matmul(g)?)?, w))?;
         let inner = of_values.plus(of_vectors)?;
-        Ok(smallvec![inner.map(|g| symmetric(&times_flipped(&v.matmul(g)?, v)?))?])
+        Ok(smallvec![inner.map(|g| symmetric(&times_adjoint(&v.matmul(g)?, v)?))?])
     }
 }
 
@@ -145,6 +161,11 @@ impl MatrixOp for Values {
     }
 
     fn kernel(&self, x: &[&Array]) -> Result<SmallVec<[Array; 2]>> {
+        if x[0].dtype().is_complex() {
+            let mut found = hermitian("eigvalsh", x[0], false)?;
+            found.truncate(1);
+            return Ok(found);
+        }
         match dispatch!(x[0].dtype(), "eigvalsh", float, T => Ok(spectral::eigh::<T>(x[0], false)))? {
             Ok((values, _)) => Ok(smallvec![values]),
             Err(stop) => Err(not_converged("eigvalsh", x[0], stop)),
@@ -154,7 +175,7 @@ impl MatrixOp for Values {
     fn tangents(&self, saved: &[Tensor], t: &[Tangent]) -> Result<Tangents> {
         let tangent = t[0].map(|t| {
             let v = Values::vectors(&saved[0])?;
-            symmetric(t)?.matmul(&v)?.mul(&v)?.sum_dims(&[-2], false)
+            real_part(&symmetric(t)?.matmul(&v)?.mul(&conjugate(&v)?)?)?.sum_dims(&[-2], false)
         })?;
         Ok(smallvec![tangent])
     }
@@ -162,7 +183,7 @@ impl MatrixOp for Values {
     fn cotangents(&self, saved: &[Tensor], _: &[bool], g: &[Cotangent]) -> Result<Cotangents> {
         let g = g[0].map(|g| {
             let v = Values::vectors(&saved[0])?;
-            times_flipped(&v.mul(&g.unsqueeze(-2)?)?, &v)
+            times_adjoint(&v.mul(&g.unsqueeze(-2)?)?, &v)
         })?;
         Ok(smallvec![g])
     }
@@ -228,7 +249,40 @@ pub(super) fn apart(shape: &[usize]) -> Tensor {
 
 const SHAPES: [&[usize]; 6] = [&[3, 3], &[1, 1], &[2, 2, 2], &[4, 4], &[0, 0], &[0, 2, 2]];
 
+/// Parts of matrices whose Hermitian parts have eigenvalues well apart.
+fn parts(shape: &[usize]) -> [Tensor; 2] {
+    [apart(shape), sample_tensor(shape, -0.5, 0.4, 4)]
+}
+
+/// The matrices with these values and vectors, which no phase changes.
+fn assembled(w: &Tensor, v: &Tensor) -> Result<Tensor> {
+    times_adjoint(&v.mul(&w.unsqueeze(-2)?)?, v)
+}
+
 fn eigh_samples() -> Vec<Sample> {
+    let complex = SHAPES.iter().map(|&shape| {
+        z::of_parts(format!("{shape:?}"), vec![parts(shape)], move |x| {
+            let (w, v) = x[0].eigh()?;
+            let other = Tensor::arange(0, shape[shape.len() - 1] as i64, 1, w.dtype())?.square()?;
+            Ok(vec![assembled(&w, &v)?, adjoint(&v)?.matmul(&v)?, w, assembled(&other, &v)?])
+        })
+        .reference(|x| {
+            let a = z::blocks(&x[0], &x[1]);
+            let n = a.shape[a.shape.len() - 1];
+            // Each value is there twice, and its vectors span the same plane.
+            let values = per_matrix(&a, &[n / 2], |a| naive_eigh(a).iter().step_by(2).map(|p| p.0).collect());
+            let sum = |weight: fn(usize, f64) -> f64| {
+                z::pairs(&per_matrix(&a, &[n, n], |a| {
+                    let found = naive_eigh(a);
+                    super::naive::elements(n, n, |i, j| {
+                        found.iter().enumerate().map(|(k, (w, v))| weight(k / 2, *w) * v[i] * v[j]).sum()
+                    })
+                }))
+            };
+            vec![sum(|_, w| w), z::identity(&x[0], n / 2), values, sum(|k, _| (k * k) as f64)]
+        })
+        .tolerance(1e-9)
+    });
     SHAPES
         .iter()
         .map(|&shape| {
@@ -247,6 +301,7 @@ fn eigh_samples() -> Vec<Sample> {
             })
             .tolerance(1e-9)
         })
+        .chain(complex)
         .collect()
 }
 
@@ -261,6 +316,16 @@ fn eigvalsh_samples() -> Vec<Sample> {
     };
     let mut samples: Vec<Sample> = SHAPES.iter().map(|&s| case("", apart(s))).collect();
     samples.push(case("definite ", definite(&[3, 3], 1)));
+    samples.extend(SHAPES.iter().map(|&shape| {
+        z::of_parts(format!("{shape:?}"), vec![parts(shape)], |x| Ok(vec![x[0].eigvalsh()?]))
+            .reference(|x| {
+                let a = z::blocks(&x[0], &x[1]);
+                let n = a.shape[a.shape.len() - 1] / 2;
+                // Each is there twice.
+                vec![per_matrix(&a, &[n], |a| naive_eigh(a).iter().step_by(2).map(|p| p.0).collect())]
+            })
+            .tolerance(1e-9)
+    }));
     samples
 }
 
@@ -269,6 +334,16 @@ fn eigh_errors() -> Vec<ErrorSample> {
         ErrorSample::new("vector", ErrorKind::Shape, "eigh: expected matrices, got f64[2]", || {
             Ok(Tensor::from([1.0, 2.0]).eigh()?.0)
         }),
+        ErrorSample::new(
+            "phases",
+            ErrorKind::Value,
+            "eigh: expected a function that does not depend on the phases of complex vectors",
+            || {
+                let [re, im] = parts(&[3, 3]);
+                let x = crate::complex(&re, &im)?;
+                crate::grad(|x: &Tensor| x.eigh()?.1.select(-2, 1)?.imag()?.sum())(&x)
+            },
+        ),
         ErrorSample::new(
             "equal eigenvalues",
             ErrorKind::Value,

@@ -2,6 +2,8 @@
 
 use smallvec::{SmallVec, smallvec};
 
+use super::complex::computed;
+use super::complex_samples as z;
 use super::naive::{elements, per_matrix, regular};
 use super::triangular::{Triangular, check_fit};
 use super::{MatrixOp, Slot, apply2, check_leads, matrices, rows_in_order, sizes, transposed, widened};
@@ -10,10 +12,10 @@ use crate::dtype::dispatch;
 use crate::error::bail;
 use crate::function::op::{Cotangents, Tangents};
 use crate::function::{Cotangent, Tangent};
-use crate::kernels::linalg::lu as kernel;
+use crate::kernels::linalg::{complex, lu as kernel};
 use crate::ops::table::{ErrorSample, Naive, Sample, ops, sample_tensor};
 use crate::shape::Shape;
-use crate::{DType, ErrorKind, Result, Tensor, cat};
+use crate::{Complex64, DType, ErrorKind, Result, Tensor, cat, complex as numbers};
 
 ops! { OPS;
     /// The factors of `A = P L U` by elimination with partial pivoting: a permutation, a lower triangle with ones on the
@@ -23,7 +25,7 @@ ops! { OPS;
     /// `[.., m, n]` gives `[.., m, m]`, `[.., m, k]` and `[.., k, n]`, `k` being the smaller one.
     ///
     /// # Dtypes
-    /// `f32` and `f64`; integers and bools become `f32`.
+    /// `f32`, `f64` and complex numbers; integers and bools become `f32`.
     ///
     /// # Derivative
     /// That of the factors for a fixed order of the rows, and none for the permutation. It needs a leading square part of
@@ -55,7 +57,7 @@ ops! { OPS;
     /// `[.., m, n]` gives the same shape and an order `[.., m]`.
     ///
     /// # Dtypes
-    /// `f32` and `f64`; integers and bools become `f32`.
+    /// `f32`, `f64` and complex numbers; integers and bools become `f32`.
     ///
     /// # Derivative
     /// That of the factors for a fixed order of the rows. It needs a leading square part of full rank.
@@ -82,7 +84,7 @@ ops! { OPS;
     /// Factors `[.., n, n]`, an order `[.., n]`, and right-hand sides `[.., n, m]`, whose leading dimensions broadcast.
     ///
     /// # Dtypes
-    /// Floats; integers and bools become `f32`. The order is `i64`.
+    /// Floats and complex numbers; integers and bools become `f32`. The order is `i64`.
     ///
     /// # Derivative
     /// That of two triangular solutions, in the factors and the right-hand side.
@@ -126,6 +128,12 @@ impl MatrixOp for Factor {
     }
 
     fn kernel(&self, x: &[&Array]) -> Result<SmallVec<[Array; 2]>> {
+        if x[0].dtype().is_complex() {
+            return Ok(computed(x[0], &|a| {
+                let (lu, order) = complex::factor(a);
+                vec![lu, order]
+            }));
+        }
         let (lu, order) = dispatch!(x[0].dtype(), self.of, float, T => Ok(kernel::factor::<T>(x[0])))?;
         Ok(smallvec![lu, order])
     }
@@ -231,7 +239,49 @@ fn rectangles(shape: &[usize]) -> Tensor {
     x.narrow(-2, 0, core[0]).and_then(|x| x.narrow(-1, 0, core[1])).expect("a part of the matrix")
 }
 
+/// The factors of complex matrices in one.
+fn complex_factor(m: usize, n: usize, a: &[Complex64]) -> (Vec<Vec<Complex64>>, Vec<usize>) {
+    let mut rows: Vec<Vec<Complex64>> = a.chunks(n.max(1)).map(<[_]>::to_vec).collect();
+    let mut order: Vec<usize> = (0..m).collect();
+    for k in 0..m.min(n) {
+        let size = |rows: &[Vec<Complex64>], i: usize| rows[i][k].re.abs() + rows[i][k].im.abs();
+        let pivot = (k..m).fold(k, |best, i| if size(&rows, i) > size(&rows, best) { i } else { best });
+        rows.swap(k, pivot);
+        order.swap(k, pivot);
+        for i in k + 1..m {
+            let factor = rows[i][k] / rows[k][k];
+            for j in k + 1..n {
+                let part = factor * rows[k][j];
+                rows[i][j] -= part;
+            }
+            rows[i][k] = factor;
+        }
+    }
+    (rows, order)
+}
+
 fn lu_samples() -> Vec<Sample> {
+    let complex = SHAPES.iter().map(|&shape| {
+        z::of_parts(format!("{shape:?}"), vec![z::any(shape, 5)], |x| {
+            let (p, l, u) = x[0].lu()?;
+            // The product as well, which is the matrix.
+            Ok(vec![p.matmul(&l)?.matmul(&u)?, l, u])
+        })
+        .reference(|x| {
+            let rank = x[0].shape.len();
+            let (m, n) = (x[0].shape[rank - 2], x[0].shape[rank - 1]);
+            let k = m.min(n);
+            let part = |rows: usize, columns: usize, f: fn(usize, usize, Complex64) -> Complex64| {
+                z::per_complex(x, &[rows, columns], 2, move |m, n, a| {
+                    let (lu, _) = complex_factor(m, n, a);
+                    (0..rows * columns).map(|e| f(e / columns, e % columns, lu[e / columns][e % columns])).collect()
+                })
+            };
+            let l = part(m, k, |i, j, v| if i > j { v } else { f64::from(u8::from(i == j)).into() });
+            let u = part(k, n, |i, j, v| if i > j { 0.0.into() } else { v });
+            vec![z::itself(x), l, u]
+        })
+    });
     SHAPES
         .iter()
         .map(|&shape| {
@@ -266,10 +316,26 @@ fn lu_samples() -> Vec<Sample> {
                 vec![p, l, u]
             })
         })
+        .chain(complex)
         .collect()
 }
 
 fn lu_factor_samples() -> Vec<Sample> {
+    let complex = SHAPES.iter().map(|&shape| {
+        z::of_parts(format!("{shape:?}"), vec![z::any(shape, 5)], |x| {
+            let (lu, order) = x[0].lu_factor()?;
+            Ok(vec![lu, order])
+        })
+        .reference(|x| {
+            let rank = x[0].shape.len();
+            let (m, n) = (x[0].shape[rank - 2], x[0].shape[rank - 1]);
+            let lu = z::per_complex(x, &[m, n], 2, |m, n, a| complex_factor(m, n, a).0.concat());
+            let order = z::per_complex(x, &[m], 1, |m, n, a| {
+                complex_factor(m, n, a).1.into_iter().map(|i| (i as f64).into()).collect()
+            });
+            vec![lu, order]
+        })
+    });
     SHAPES
         .iter()
         .map(|&shape| {
@@ -285,6 +351,7 @@ fn lu_factor_samples() -> Vec<Sample> {
                 vec![lu, order]
             })
         })
+        .chain(complex)
         .collect()
 }
 
@@ -328,12 +395,43 @@ fn lu_solve_samples() -> Vec<Sample> {
     };
     let mut samples =
         vec![case(&[3, 3], &[3, 2]), case(&[2, 2, 2], &[2, 1]), case(&[2, 2], &[3, 2, 2]), case(&[0, 0], &[0, 2])];
+    // As parts: the solution is that of the product of the factors.
+    let case = |a: &[usize], b: &[usize]| {
+        let [re, im] = z::square(a);
+        let whole = numbers(&re, &im).expect("two parts");
+        let (lu, order) = whole.lu_factor().expect("matrices");
+        let [b_re, b_im] = z::any(b, 3);
+        let parts = [lu.real().expect("a part"), order, b_re, lu.imag().expect("a part"), b_im];
+        Sample::one(format!("complex {a:?} and {b:?}"), parts, |x| {
+            numbers(&x[0], &x[3])?.lu_solve(&x[1], &numbers(&x[2], &x[4])?)?.view_as_real()
+        })
+        .reference(|x| {
+            let n = x[0].shape[x[0].shape.len() - 1];
+            let part = |of: fn(Complex64) -> f64| {
+                let matrix = std::cell::Cell::new(0);
+                z::per_complex(&[x[0].clone(), x[3].clone()], &[n, n], 1, |_, _, lu| {
+                    let order = &x[1].data[matrix.get() * n..(matrix.get() + 1) * n];
+                    matrix.set(matrix.get() + 1);
+                    let mut whole = vec![Complex64::new(0.0, 0.0); n * n];
+                    for e in 0..n * n {
+                        let (i, j) = (e / n, e % n);
+                        let product = |k: usize| if k == i { lu[k * n + j] } else { lu[i * n + k] * lu[k * n + j] };
+                        whole[order[i] as usize * n + j] = of((0..=i.min(j)).map(product).sum()).into();
+                    }
+                    whole
+                })
+            };
+            let whole = z::blocks(&part(|v| v.re), &part(|v| v.im));
+            vec![z::pairs(&super::solve::naive_solve(&whole, &z::blocks(&x[2], &x[4])))]
+        })
+    };
+    samples.extend([case(&[3, 3], &[3, 2]), case(&[2, 2, 2], &[2, 1]), case(&[2, 2], &[3, 2, 2])]);
     // An order is what it is: the lanes differ in the other inputs.
     for sample in &mut samples {
         let inputs = sample.inputs.clone();
         *sample = sample.clone().lanes(move |lane| {
             let scale = |t: &Tensor| t.mul(1.0 - 0.03 * lane as f64).expect("a product");
-            vec![scale(&inputs[0]), inputs[1].clone(), scale(&inputs[2])]
+            inputs.iter().map(|t| if t.dtype() == DType::I64 { t.clone() } else { scale(t) }).collect()
         });
     }
     samples

@@ -5,6 +5,7 @@
 
 pub(super) mod cholesky;
 mod complex;
+mod complex_samples;
 pub(super) mod det;
 #[cfg(feature = "linalg")]
 pub(super) mod eig;
@@ -13,6 +14,7 @@ pub(super) mod either;
 pub(super) mod lu;
 mod naive;
 pub(super) mod norms;
+mod phase;
 pub(super) mod power;
 pub(super) mod product;
 pub(super) mod qr;
@@ -229,17 +231,17 @@ pub(super) fn common(a: &Tensor, b: &Tensor, f: impl FnOnce(&Tensor, &Tensor) ->
     with_common_dtype(a, b, true, |a, b| widened(a, |a| f(a, &b.to_dtype(a.dtype())?)))
 }
 
-/// The argument as floating matrices.
+/// The argument as floating or complex matrices.
 pub(super) fn matrices(op: &str, x: &Tensor) -> Result<Tensor> {
     if x.rank() < 2 {
         bail!(Shape, "{op}: expected matrices, got {}", x.ty());
     }
     let x = to_float(x)?;
-    let accepted = [DType::F32, DType::F64];
+    let accepted = [DType::F32, DType::F64, DType::C64, DType::C128];
     if accepted.contains(&x.dtype()) { Ok(x) } else { crate::dtype::unsupported(op, x.dtype(), &accepted) }
 }
 
-/// The argument as floating square matrices.
+/// The argument as floating or complex square matrices.
 pub(super) fn square(op: &str, x: &Tensor) -> Result<Tensor> {
     let x = matrices(op, x)?;
     let [m, n] = sizes(&x);
@@ -247,6 +249,15 @@ pub(super) fn square(op: &str, x: &Tensor) -> Result<Tensor> {
         bail!(Shape, "{op}: expected square matrices, got {} ({m} rows, {n} columns)", x.ty());
     }
     Ok(x)
+}
+
+/// The argument as floating square matrices.
+#[cfg(feature = "linalg")]
+pub(super) fn real_square(op: &str, x: &Tensor) -> Result<Tensor> {
+    if x.dtype().is_complex() {
+        return crate::dtype::unsupported(op, x.dtype(), &[DType::F32, DType::F64]);
+    }
+    square(op, x)
 }
 
 /// The numbers of rows and columns.
@@ -269,14 +280,34 @@ pub(super) fn flipped(x: &Tensor) -> Result<Tensor> {
     x.transpose(-2, -1)
 }
 
+/// The conjugates of transposed matrices.
+pub(super) fn adjoint(x: &Tensor) -> Result<Tensor> {
+    conjugate(&flipped(x)?)
+}
+
+/// `a bᴴ`, for matrices.
+pub(super) fn times_adjoint(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    a.matmul(&adjoint(b)?)
+}
+
+/// The conjugate of what may be complex.
+pub(super) fn conjugate(x: &Tensor) -> Result<Tensor> {
+    if x.dtype().is_complex() { x.conj() } else { Ok(x.clone()) }
+}
+
+/// The real part of what may be complex.
+pub(super) fn real_part(x: &Tensor) -> Result<Tensor> {
+    if x.dtype().is_complex() { x.real() } else { Ok(x.clone()) }
+}
+
 /// `a bᵀ`, for matrices.
 pub(super) fn times_flipped(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     a.matmul(&flipped(b)?)
 }
 
-/// Half of the sum of a matrix and its transpose.
+/// Half of the sum of a matrix and its conjugate transpose.
 pub(super) fn symmetric(x: &Tensor) -> Result<Tensor> {
-    x.add(&flipped(x)?)?.mul(0.5)
+    x.add(&adjoint(x)?)?.mul(0.5)
 }
 
 /// The lower triangle with half of the diagonal.

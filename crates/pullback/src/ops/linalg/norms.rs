@@ -1,9 +1,9 @@
 //! Norms and condition numbers of matrices.
 
 use super::naive::{elements, inverse, per_matrix, product, regular};
-use super::solve::Inverse;
+use super::solve::inverse_of;
 use super::svd::{apart, singular_values};
-use super::{apply1, matrices, square, widened};
+use super::{matrices, square, widened};
 use crate::error::bail;
 use crate::ops::table::{ErrorSample, Naive, Sample, ops, sample_tensor};
 use crate::{ErrorKind, Result, Tensor};
@@ -46,7 +46,7 @@ ops! { OPS;
     /// `[.., m, n]` gives `[..]`, or `[.., 1, 1]` if `keepdim`. The norms of matrices without elements are 0 if they are sums.
     ///
     /// # Dtypes
-    /// `f32` and `f64`; integers and bools become `f32`.
+    /// `f32`, `f64` and complex numbers, of which the result is real; integers and bools become `f32`.
     ///
     /// # Derivative
     /// That of what the norm is made of: see [`norm_dims`](Tensor::norm_dims), [`svdvals`](Tensor::svdvals) and
@@ -79,7 +79,7 @@ ops! { OPS;
     /// `[.., m, n]` gives `[..]`.
     ///
     /// # Dtypes
-    /// `f32` and `f64`; integers and bools become `f32`.
+    /// `f32`, `f64` and complex numbers, of which the result is real; integers and bools become `f32`.
     ///
     /// # Derivative
     /// That of the norms, and of the inverse.
@@ -141,7 +141,7 @@ fn condition(x: &Tensor, ord: MatrixNorm) -> Result<Tensor> {
         return if ord == MatrixNorm::Two { first.div(&last) } else { last.div(&first) };
     }
     let x = square("cond", &x)?;
-    let inverse = apply1(Inverse::of("cond"), &[&x])?;
+    let inverse = inverse_of("cond", &x)?;
     named_norm("cond", &x, ord, false)?.mul(&named_norm("cond", &inverse, ord, false)?)
 }
 

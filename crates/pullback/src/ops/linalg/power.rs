@@ -2,6 +2,7 @@
 
 use smallvec::{SmallVec, smallvec};
 
+use super::complex_samples as z;
 use super::naive::{per_matrix, product};
 use super::{MatrixOp, Slot, apply1, flipped, sizes, square};
 use crate::array::Array;
@@ -21,7 +22,7 @@ ops! { OPS;
     /// `[.., n, n]`, as is the result.
     ///
     /// # Dtypes
-    /// `f32` and `f64`; integers and bools become `f32`.
+    /// `f32`, `f64` and complex numbers, as real matrices of twice the size; integers and bools become `f32`.
     ///
     /// # Derivative
     /// Fréchet's, which is a block of the exponential of a matrix twice the size; so are those of higher order.
@@ -132,7 +133,10 @@ impl MatrixOp for Exp {
 }
 
 fn matrix_exp(x: &Tensor) -> Result<Tensor> {
-    super::widened(x, |x| apply1(Exp, &[&square("matrix_exp", x)?]))
+    super::widened(x, |x| {
+        let x = square("matrix_exp", x)?;
+        if x.dtype().is_complex() { super::complex::exponential(&x) } else { apply1(Exp, &[&x]) }
+    })
 }
 
 fn matrix_power(x: &Tensor, n: i64) -> Result<Tensor> {
@@ -145,7 +149,7 @@ fn power_of(x: &Tensor, n: i64) -> Result<Tensor> {
         bail!(Dtype, "{NAME}: expected numbers, got {}", x.ty(); help = "convert with `to_dtype`");
     }
     let float = square(NAME, x)?;
-    let mut base = if n < 0 { apply1(super::solve::Inverse::of(NAME), &[&float])? } else { x.clone() };
+    let mut base = if n < 0 { super::solve::inverse_of(NAME, &float)? } else { x.clone() };
     let mut rest = n.unsigned_abs();
     if rest == 0 {
         return broadcast_to(&Tensor::eye(sizes(x)[0], x.dtype())?, x.shape());
@@ -252,14 +256,25 @@ fn exp_samples() -> Vec<Sample> {
             })
             .tolerance(1e-11)
     };
-    vec![
+    let mut samples = vec![
         case(&[3, 3], 1.0),
         case(&[1, 1], 0.5),
         case(&[2, 2, 2], 0.5),
         case(&[2, 2], 6.0),
         case(&[0, 0], 1.0),
         case(&[0, 2, 2], 1.0),
-    ]
+    ];
+    let shapes: [&[usize]; 5] = [&[3, 3], &[1, 1], &[2, 2, 2], &[0, 0], &[0, 2, 2]];
+    samples.extend(shapes.iter().map(|&shape| {
+        z::of_parts(format!("{shape:?}"), vec![z::square(shape)], |x| Ok(vec![x[0].matrix_exp()?]))
+            .reference(|x| {
+                let a = z::blocks(&x[0], &x[1]);
+                let n = a.shape[a.shape.len() - 1];
+                vec![z::pairs(&per_matrix(&a, &[n, n], naive_exp))]
+            })
+            .tolerance(1e-11)
+    }));
+    samples
 }
 
 fn exp_errors() -> Vec<ErrorSample> {
@@ -275,18 +290,10 @@ fn power_samples() -> Vec<Sample> {
         })
         .reference(move |x| {
             let n = x[0].shape[x[0].shape.len() - 1];
-            vec![per_matrix(&x[0], &[n, n], |a| {
-                let base = if power < 0 { super::naive::inverse(a) } else { a.data.clone() };
-                let base = Naive { shape: vec![n, n], data: base };
-                let mut out = Naive::from_fn(&[n, n], |i| f64::from(u8::from(i[0] == i[1])));
-                for _ in 0..power.abs() {
-                    out = product(&out, &base);
-                }
-                out.data
-            })]
+            vec![per_matrix(&x[0], &[n, n], |a| naive_power(a, power))]
         })
     };
-    vec![
+    let mut samples = vec![
         case(&[3, 3], 3),
         case(&[2, 2], 0),
         case(&[2, 2, 2], 1),
@@ -294,7 +301,30 @@ fn power_samples() -> Vec<Sample> {
         case(&[2, 2], -2),
         case(&[0, 0], 2),
         case(&[0, 2, 2], -1),
-    ]
+    ];
+    let shapes: [(&[usize], i64); 5] = [(&[3, 3], 3), (&[2, 2, 2], 1), (&[2, 2], -2), (&[0, 0], 2), (&[0, 2, 2], -1)];
+    samples.extend(shapes.into_iter().map(|(shape, power)| {
+        z::of_parts(format!("{shape:?} to the {power}"), vec![z::square(shape)], move |x| {
+            Ok(vec![x[0].matrix_power(power)?])
+        })
+        .reference(move |x| {
+            let a = z::blocks(&x[0], &x[1]);
+            let n = a.shape[a.shape.len() - 1];
+            vec![z::pairs(&per_matrix(&a, &[n, n], |a| naive_power(a, power)))]
+        })
+    }));
+    samples
+}
+
+fn naive_power(a: &Naive, power: i64) -> Vec<f64> {
+    let n = a.shape[0];
+    let base = if power < 0 { super::naive::inverse(a) } else { a.data.clone() };
+    let base = Naive { shape: vec![n, n], data: base };
+    let mut out = Naive::from_fn(&[n, n], |i| f64::from(u8::from(i[0] == i[1])));
+    for _ in 0..power.abs() {
+        out = product(&out, &base);
+    }
+    out.data
 }
 
 fn power_errors() -> Vec<ErrorSample> {
@@ -304,6 +334,9 @@ fn power_errors() -> Vec<ErrorSample> {
         }),
         ErrorSample::new("singular", ErrorKind::Value, "matrix_power: expected regular matrices", || {
             Tensor::from([[1.0, 1.0], [1.0, 1.0]]).matrix_power(-1)
+        }),
+        ErrorSample::new("complex", ErrorKind::Value, "matrix_power: expected regular matrices, got c128[2,2]", || {
+            Tensor::from([[1.0, 1.0], [1.0, 1.0]]).to_dtype(DType::C128)?.matrix_power(-1)
         }),
     ]
 }

@@ -2,31 +2,34 @@
 
 use smallvec::{SmallVec, smallvec};
 
+use super::complex::computed;
+use super::complex_samples as z;
 use super::naive::{broadcast_matrix, elements, inverse, per_matrix, product, regular};
 use super::svd::epsilon;
 use super::triangular::{Triangular, naive_lead};
-use super::{MatrixOp, Slot, apply2, check_leads, flipped, matrices, sizes, transposed};
+use super::{MatrixOp, Slot, adjoint, apply2, check_leads, conjugate, matrices, sizes, transposed};
 use crate::array::Array;
 use crate::dtype::dispatch;
 use crate::error::bail;
 use crate::function::op::{Cotangents, Tangents};
 use crate::function::{Cotangent, Tangent};
-use crate::kernels::linalg::qr as kernel;
+use crate::kernels::linalg::{complex, qr as kernel};
 use crate::ops::shape::broadcast_to;
 use crate::ops::table::{ErrorSample, Naive, Sample, ops, sample_tensor};
 use crate::shape::Shape;
-use crate::{DType, ErrorKind, Result, Tensor, cat};
+use crate::{Complex64, DType, ErrorKind, Result, Tensor, cat};
 
 ops! { OPS;
     /// The factors of `A = Q R`: orthonormal columns and an upper triangle.
     ///
-    /// The diagonal of `R` may be negative: each reflection turns a column to the side away from where it points, as in LAPACK.
+    /// The diagonal of `R` is real, also for complex numbers, and may be negative: each reflection turns a column to the side away from
+    /// where it points, as in LAPACK.
     ///
     /// # Shapes
     /// `[.., m, n]` gives `[.., m, k]` and `[.., k, n]`, `k` being the smaller one, or `m` if `complete`.
     ///
     /// # Dtypes
-    /// `f32` and `f64`; integers and bools become `f32`.
+    /// `f32`, `f64` and complex numbers; integers and bools become `f32`.
     ///
     /// # Derivative
     /// That of the unique factors of a matrix whose first `k` columns have full rank. The columns that complete a basis are not
@@ -62,7 +65,7 @@ ops! { OPS;
     /// if it has one dimension, or the shape of `A` without the last one; then so is the solution.
     ///
     /// # Dtypes
-    /// `f32` and `f64`; integers and bools become `f32`.
+    /// `f32`, `f64` and complex numbers; integers and bools become `f32`.
     ///
     /// # Derivative
     /// That of the solution by orthogonal factors.
@@ -107,6 +110,9 @@ impl MatrixOp for Qr {
     fn kernel(&self, x: &[&Array]) -> Result<SmallVec<[Array; 2]>> {
         let (m, n) = (x[0].shape()[x[0].rank() - 2], x[0].shape()[x[0].rank() - 1]);
         let k = if self.complete { m } else { m.min(n) };
+        if x[0].dtype().is_complex() {
+            return Ok(computed(x[0], &|a| complex::qr(a, k).to_vec()));
+        }
         let (q, r) = dispatch!(x[0].dtype(), self.of, float, T => Ok(kernel::factor::<T>(x[0], k)))?;
         Ok(smallvec![q, r])
     }
@@ -123,15 +129,20 @@ impl MatrixOp for Qr {
         let first = |x: &Tensor| x.narrow(-1, 0, k);
         let square = first(r)?;
         let c = full_rank(self.of, [m, n], r.dtype()).solve_right(&square, &first(t)?)?;
-        let inner = flipped(q)?.matmul(&c)?;
+        let inner = adjoint(q)?.matmul(&c)?;
         let below = inner.tril(-1)?;
-        let turn = below.sub(&flipped(&below)?)?;
+        let mut turn = below.sub(&adjoint(&below)?)?;
+        if turn.dtype().is_complex() {
+            // The diagonal of R stays real.
+            let own = inner.diagonal(0, -2, -1)?;
+            turn = turn.add(&own.sub(&own.real()?)?.diag_embed(0, -2, -1)?)?;
+        }
         let upper = inner.sub(&turn)?;
         let dq = c.sub(&q.matmul(&upper)?)?;
         let dr = upper.matmul(&square)?;
         let dr = if n > k {
             let rest = |x: &Tensor| x.narrow(-1, k as isize, n - k);
-            let others = flipped(q)?.matmul(&rest(t)?)?.sub(&turn.matmul(&rest(r)?)?)?;
+            let others = adjoint(q)?.matmul(&rest(t)?)?.sub(&turn.matmul(&rest(r)?)?)?;
             cat(&[&dr, &others], -1)?
         } else {
             dr
@@ -172,10 +183,10 @@ fn lstsq(a: &Tensor, b: &Tensor) -> Result<Tensor> {
         let factors = Qr { of: NAME, complete: false };
         let x = if m >= n {
             let (q, r) = apply2(factors, &[&a])?;
-            system.solve(&r, &flipped(&q)?.matmul(&b)?)?
+            system.solve(&r, &adjoint(&q)?.matmul(&b)?)?
         } else {
-            let (q, r) = apply2(factors, &[&flipped(&a)?])?;
-            q.matmul(&Triangular { transposed: true, ..system }.solve(&r, &b)?)?
+            let (q, r) = apply2(factors, &[&adjoint(&a)?])?;
+            q.matmul(&Triangular { transposed: true, ..system }.solve(&conjugate(&r)?, &b)?)?
         };
         if vector { x.squeeze(-1) } else { Ok(x) }
     })
@@ -216,6 +227,34 @@ fn naive_qr(a: &Naive) -> (Vec<Vec<f64>>, Vec<Vec<f64>>) {
     (q, r)
 }
 
+/// The whole factors of a complex matrix, by products with whole reflections.
+fn complex_qr(m: usize, n: usize, a: &[Complex64]) -> (Vec<Vec<Complex64>>, Vec<Vec<Complex64>>) {
+    let zero = Complex64::new(0.0, 0.0);
+    let one = |i: usize, j: usize| Complex64::new(f64::from(u8::from(i == j)), 0.0);
+    let times = |a: &[Vec<Complex64>], b: &[Vec<Complex64>]| -> Vec<Vec<Complex64>> {
+        let width = b.first().map_or(0, Vec::len);
+        a.iter().map(|row| (0..width).map(|j| row.iter().zip(b).map(|(x, y)| x * y[j]).sum()).collect()).collect()
+    };
+    let mut q: Vec<Vec<Complex64>> = (0..m).map(|i| (0..m).map(|j| one(i, j)).collect()).collect();
+    let mut r: Vec<Vec<Complex64>> = (0..m).map(|i| a[i * n..(i + 1) * n].to_vec()).collect();
+    for j in 0..m.min(n) {
+        let x: Vec<Complex64> = (0..m).map(|i| if i < j { zero } else { r[i][j] }).collect();
+        let length = x.iter().map(Complex64::norm_sqr).sum::<f64>().sqrt();
+        if x[j].im == 0.0 && length == x[j].re.abs() {
+            continue;
+        }
+        let beta = -length.copysign(x[j].re);
+        let v: Vec<Complex64> = (0..m).map(|i| x[i] - beta * one(i, j)).collect();
+        // 1 - v vᴴ / (vᴴ x) takes x to its target.
+        let share: Complex64 = v.iter().zip(&x).map(|(v, x)| v.conj() * x).sum();
+        let h: Vec<Vec<Complex64>> =
+            (0..m).map(|i| (0..m).map(|k| one(i, k) - v[i] * v[k].conj() / share).collect()).collect();
+        let back: Vec<Vec<Complex64>> = (0..m).map(|i| (0..m).map(|k| h[k][i].conj()).collect()).collect();
+        (q, r) = (times(&q, &back), times(&h, &r));
+    }
+    (q, r)
+}
+
 const SHAPES: [&[usize]; 8] = [&[3, 3], &[1, 1], &[4, 2], &[2, 4], &[2, 3, 2], &[0, 0], &[0, 2, 2], &[3, 0]];
 
 fn rectangle(shape: &[usize]) -> Tensor {
@@ -246,12 +285,43 @@ fn qr_samples() -> Vec<Sample> {
             })
         })
         .collect();
+    samples.extend(SHAPES.iter().map(|&shape| {
+        z::of_parts(format!("{shape:?}"), vec![z::any(shape, 7)], |x| {
+            let (q, r) = x[0].qr(false)?;
+            Ok(vec![q, r])
+        })
+        .reference(|x| {
+            let rank = x[0].shape.len();
+            let (m, n) = (x[0].shape[rank - 2], x[0].shape[rank - 1]);
+            let k = m.min(n);
+            let part = |x: &[Vec<Complex64>], rows: usize, columns: usize| -> Vec<Complex64> {
+                x.iter().take(rows).flat_map(|row| row[..columns].to_vec()).collect()
+            };
+            vec![
+                z::per_complex(x, &[m, k], 2, |m, n, a| part(&complex_qr(m, n, a).0, m, k)),
+                z::per_complex(x, &[k, n], 2, |m, n, a| part(&complex_qr(m, n, a).1, k, n)),
+            ]
+        })
+    }));
+    samples.extend(SHAPES.iter().map(|&shape| {
+        z::of_parts(format!("products of {shape:?}"), vec![z::any(shape, 7)], |x| {
+            let (q, r) = x[0].qr(false)?;
+            let below = r.tril(-1)?.abs()?.sum()?.add(&r.diagonal(0, -2, -1)?.imag()?.abs()?.sum()?)?;
+            Ok(vec![q.matmul(&r)?, adjoint(&q)?.matmul(&q)?, below.detach()?])
+        })
+        .reference(|x| {
+            let rank = x[0].shape.len();
+            let k = x[0].shape[rank - 2].min(x[0].shape[rank - 1]);
+            vec![z::itself(x), z::identity(&x[0], k), Naive { shape: vec![], data: vec![0.0] }]
+        })
+        .not_differentiable()
+    }));
     samples.push(
         Sample::new("a complete basis", [rectangle(&[4, 2])], |x| {
             let (q, r) = x[0].qr(true)?;
             // The added columns are known up to a rotation: their projection is not.
             let added = q.narrow(-1, 2, 2)?;
-            Ok(vec![r, added.matmul(&flipped(&added)?)?])
+            Ok(vec![r, added.matmul(&adjoint(&added)?)?])
         })
         .reference(|x| {
             let (q, r) = naive_qr(&x[0]);
@@ -274,10 +344,39 @@ fn qr_errors() -> Vec<ErrorSample> {
         ErrorSample::new("complete", ErrorKind::NotDifferentiable, "qr: the columns that complete the basis", || {
             crate::grad(|x: &Tensor| x.qr(true)?.1.sum())(&rectangle(&[3, 2]))
         }),
+        ErrorSample::new(
+            "complex rank",
+            ErrorKind::Value,
+            "qr: expected regular triangular matrices, got c128[2,2]",
+            || {
+                let x = Tensor::from([[0.1, 0.3], [0.2, 0.6]]).to_dtype(DType::C128)?;
+                crate::grad(|x: &Tensor| x.qr(false)?.1.real()?.sum())(&x)
+            },
+        ),
         ErrorSample::new("rank", ErrorKind::Value, "qr: expected a triangle of f64[2,2] without zeros", || {
             crate::grad(|x: &Tensor| x.qr(false)?.1.sum())(&Tensor::from([[0.1, 0.3], [0.2, 0.6]]))
         }),
     ]
+}
+
+/// Solutions by the normal equations, of either kind.
+fn naive_lstsq(x: &Naive, b: &Naive) -> Naive {
+    let lead = naive_lead(x, b);
+    let (rank, of_b) = (x.shape.len(), b.shape.len());
+    let (m, n, l) = (x.shape[rank - 2], x.shape[rank - 1], b.shape[of_b - 1]);
+    let mut data = Vec::new();
+    for k in 0..lead.iter().product() {
+        let (a, b) = (broadcast_matrix(x, &lead, k), broadcast_matrix(b, &lead, k));
+        let turned = Naive { shape: vec![n, m], data: elements(n, m, |i, j| a.at(&[j, i])) };
+        let of = |x: Naive| Naive { shape: x.shape.clone(), data: inverse(&x) };
+        let solution = if m >= n {
+            product(&of(product(&turned, &a)), &product(&turned, &b))
+        } else {
+            product(&turned, &product(&of(product(&a, &turned)), &b))
+        };
+        data.extend(solution.data);
+    }
+    Naive { shape: [&lead[..], &[n, l]].concat(), data }
 }
 
 fn lstsq_samples() -> Vec<Sample> {
@@ -289,31 +388,27 @@ fn lstsq_samples() -> Vec<Sample> {
                 if vector {
                     b.shape.push(1);
                 }
-                // The normal equations, of either kind.
-                let lead = naive_lead(&x[0], &b);
-                let (rank, of_b) = (x[0].shape.len(), b.shape.len());
-                let (m, n, l) = (x[0].shape[rank - 2], x[0].shape[rank - 1], b.shape[of_b - 1]);
-                let mut data = Vec::new();
-                for k in 0..lead.iter().product() {
-                    let (a, b) = (broadcast_matrix(&x[0], &lead, k), broadcast_matrix(&b, &lead, k));
-                    let turned = Naive { shape: vec![n, m], data: elements(n, m, |i, j| a.at(&[j, i])) };
-                    let of = |x: Naive| Naive { shape: x.shape.clone(), data: inverse(&x) };
-                    let solution = if m >= n {
-                        product(&of(product(&turned, &a)), &product(&turned, &b))
-                    } else {
-                        product(&turned, &product(&of(product(&a, &turned)), &b))
-                    };
-                    data.extend(solution.data);
-                }
-                let mut shape = [&lead[..], &[n, l]].concat();
+                let mut y = naive_lstsq(&x[0], &b);
                 if vector {
-                    shape.pop();
+                    y.shape.pop();
                 }
-                vec![Naive { shape, data }]
+                vec![y]
+            })
+            .tolerance(1e-10)
+    };
+    let complex = |a: &[usize], b: &[usize]| {
+        z::of_parts(format!("{a:?} and {b:?}"), vec![z::any(a, 7), z::any(b, 3)], |x| Ok(vec![x[0].lstsq(&x[1])?]))
+            .reference(|x| {
+                // The real systems of twice the size have the same solutions.
+                let (a, b) = (z::blocks(&x[0], &x[1]), z::blocks(&x[2], &x[3]));
+                vec![z::pairs(&naive_lstsq(&a, &b))]
             })
             .tolerance(1e-10)
     };
     vec![
+        complex(&[4, 2], &[4, 2]),
+        complex(&[2, 4], &[2, 1]),
+        complex(&[2, 3, 2], &[3, 1]),
         case(&[4, 2], &[4, 2], false),
         case(&[2, 4], &[2], true),
         case(&[3, 3], &[3], true),

@@ -2,7 +2,7 @@
 
 use smallvec::{SmallVec, smallvec};
 
-use super::{MatrixOp, Slot, apply1, which};
+use super::{MatrixOp, Slot, apply1, conjugate, real_part, which};
 use crate::array::Array;
 use crate::dtype::dispatch;
 use crate::error::bail;
@@ -33,7 +33,7 @@ pub(super) enum Zero {
     Unused,
 }
 
-/// The elements of matrices divided by gaps between values, which may be 0 to rounding: what would then be infinite is an
+/// The elements of matrices, real or complex, divided by gaps between values, which may be 0 to rounding: what would then be infinite is an
 /// error that names the values, unless [`Zero`] says that it is not there.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Quotient {
@@ -59,9 +59,10 @@ impl Quotient {
         }
     }
 
+    /// Divides the elements of one matrix, each of which has so many parts.
     fn one<T: Scalar>(
         self,
-        [m, n]: [usize; 2],
+        [m, n, parts]: [usize; 3],
         x: &[T],
         w: &[T],
         out: &mut [T],
@@ -69,10 +70,10 @@ impl Quotient {
         let largest = |v: &[T]| v.iter().fold(T::ZERO, |m, v| if v.abs() > m { v.abs() } else { m });
         let tiny = T::from_f64(4.0 * n.max(1) as f64) * T::EPSILON * largest(w);
         let noise = T::from_f64(1e3 * n.max(1) as f64) * T::EPSILON * largest(x);
-        let unused = |j: usize| (0..m).all(|i| x[i * n + j] == T::ZERO);
+        let element = |i: usize, j: usize| (i * n + j) * parts..(i * n + j + 1) * parts;
+        let unused = |j: usize| (0..m).all(|i| x[element(i, j)].iter().all(|v| *v == T::ZERO));
         for i in 0..m {
             for j in 0..n {
-                let v = x[i * n + j];
                 let divisor = match self.by {
                     By::Gap if i == j => continue,
                     By::Gap => w[j] - w[i],
@@ -81,11 +82,13 @@ impl Quotient {
                 };
                 let close = divisor.abs() <= tiny;
                 if !close {
-                    out[i * n + j] = v / divisor;
+                    for e in element(i, j) {
+                        out[e] = x[e] / divisor;
+                    }
                     continue;
                 }
                 let absent = match self.zero {
-                    Zero::Small => v.abs() <= noise,
+                    Zero::Small => x[element(i, j)].iter().all(|v| v.abs() <= noise),
                     Zero::Unused => unused(j) && (self.by != By::Gap || unused(i)),
                 };
                 if !absent {
@@ -96,17 +99,18 @@ impl Quotient {
         Ok(())
     }
 
+    /// Divides `x`, whose last dimension has the parts of numbers.
     fn all<T: Scalar>(self, x: &Array, w: &Array) -> Result<Array> {
-        let (m, n) = (x.shape()[x.rank() - 2], x.shape()[x.rank() - 1]);
-        let lead = broadcast(&x.shape()[..x.rank() - 2], &w.shape()[..w.rank() - 1]).unwrap_or_default();
+        let [m, n, parts] = [3, 2, 1].map(|d| x.shape()[x.rank() - d]);
+        let lead = broadcast(&x.shape()[..x.rank() - 3], &w.shape()[..w.rank() - 1]).unwrap_or_default();
         let whole = |core: &[usize]| lead.iter().chain(core).copied().collect::<Shape>();
-        let (x, w) = (contiguous(&x.expand(&whole(&[m, n]))), contiguous(&w.expand(&whole(&[n]))));
-        let mut out = Array::full(whole(&[m, n]), T::ZERO);
+        let (x, w) = (contiguous(&x.expand(&whole(&[m, n, parts]))), contiguous(&w.expand(&whole(&[n]))));
+        let mut out = Array::full(whole(&[m, n, parts]), T::ZERO);
         let (from, values) = (x.as_slice::<T>().unwrap_or_default(), w.as_slice::<T>().unwrap_or_default());
         let into = out.as_mut_slice::<T>().unwrap_or_default();
         for k in 0..numel(&lead) {
-            let (place, w) = (k * m * n..(k + 1) * m * n, &values[k * n..(k + 1) * n]);
-            if let Err([i, j]) = self.one([m, n], &from[place.clone()], w, &mut into[place]) {
+            let (place, w) = (k * m * n * parts..(k + 1) * m * n * parts, &values[k * n..(k + 1) * n]);
+            if let Err([i, j]) = self.one([m, n, parts], &from[place.clone()], w, &mut into[place]) {
                 return Err(self.error(&lead, k, [i, j], [w[i.min(n - 1)].to_f64(), w[j].to_f64()]));
             }
         }
@@ -139,11 +143,15 @@ impl MatrixOp for Quotient {
     }
 
     fn kernel(&self, x: &[&Array]) -> Result<SmallVec<[Array; 2]>> {
-        let (x, w) = (x[0], x[1]);
+        let (x, w) = (Tensor::from(x[0].clone()), x[1]);
+        let complex = x.dtype().is_complex();
+        let x = if complex { x.view_as_real()? } else { x.unsqueeze(-1)? };
         if x.dtype() != w.dtype() {
             bail!(Internal, "{}: values {} do not fit {}", self.of, w.ty(), x.ty());
         }
-        Ok(smallvec![dispatch!(x.dtype(), self.of, float, T => self.all::<T>(x, w))?])
+        let divided = Tensor::from(dispatch!(x.dtype(), self.of, float, T => self.all::<T>(x.concrete(), w))?);
+        let divided = if complex { divided.view_as_complex()? } else { divided.squeeze(-1)? };
+        Ok(smallvec![divided.concrete().clone()])
     }
 
     fn tangents(&self, saved: &[Tensor], t: &[Tangent]) -> Result<Tangents> {
@@ -157,7 +165,8 @@ impl MatrixOp for Quotient {
         let of_x = g[0].map(|g| self.divide(g, w))?;
         let of_w = match of_x.as_tensor() {
             Some(g) if needs[1] => {
-                let share = g.mul(y)?.neg()?;
+                // Values are real.
+                let share = real_part(&g.mul(&conjugate(y)?)?)?.neg()?;
                 let (columns, rows) = (share.sum_dims(&[-2], false)?, share.sum_dims(&[-1], false));
                 match self.by {
                     By::Gap => columns.sub(&rows?)?,

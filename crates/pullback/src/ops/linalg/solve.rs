@@ -220,9 +220,14 @@ impl MatrixOp for Inverse {
     }
 }
 
+/// The inverses of real or complex matrices, for the operation that needs them.
+pub(super) fn inverse_of(name: &'static str, x: &Tensor) -> Result<Tensor> {
+    if x.dtype().is_complex() { super::complex::inv(name, x) } else { apply1(Inverse::of(name), &[x]) }
+}
+
 fn inv(x: &Tensor) -> Result<Tensor> {
     if x.dtype().is_complex() {
-        return super::complex::inv(x);
+        return super::complex::inv("inv", x);
     }
     super::widened(x, |x| apply1(Inverse::of("inv"), &[&square("inv", x)?]))
 }

@@ -2,10 +2,15 @@
 
 use smallvec::{SmallVec, smallvec};
 
+use super::complex::try_computed;
+use super::complex_samples as z;
 use super::eigh::{naive_eigh, not_converged};
 use super::naive::{elements, per_matrix, product};
+use super::phase::Phase;
 use super::quotient::{By, Quotient, Zero};
-use super::{MatrixOp, Slot, apply, apply1, flipped, matrices, sizes, times_flipped, transposed, widened};
+use super::{
+    MatrixOp, Slot, adjoint, apply, apply1, conjugate, matrices, real_part, sizes, times_adjoint, transposed, widened,
+};
 use crate::array::Array;
 use crate::dtype::dispatch;
 use crate::error::bail;
@@ -13,7 +18,7 @@ use crate::function::op::{Cotangents, Tangents};
 use crate::function::{Cotangent, Tangent};
 use crate::kernels::classes::position;
 use crate::kernels::copy::contiguous;
-use crate::kernels::linalg::spectral;
+use crate::kernels::linalg::{complex_jacobi, spectral};
 use crate::ops::discrete::{Discrete, discrete};
 use crate::ops::table::{ErrorSample, Kink, Naive, Sample, ops, sample_tensor};
 use crate::{DType, ErrorKind, Result, Tensor};
@@ -30,7 +35,7 @@ ops! { OPS;
     /// added until `U` and `Vᵀ` are square.
     ///
     /// # Dtypes
-    /// `f32` and `f64`; integers and bools become `f32`.
+    /// `f32`, `f64` and complex numbers; integers and bools become `f32`.
     ///
     /// # Derivative
     /// With the gaps `S[j]² - S[i]²` in the place of those of [`eigh`](Tensor::eigh), and with divisions by `S` for a matrix that is not
@@ -62,7 +67,7 @@ ops! { OPS;
     /// `[.., m, n]` gives `[.., k]`, `k` being the smaller one.
     ///
     /// # Dtypes
-    /// `f32` and `f64`; integers and bools become `f32`.
+    /// `f32`, `f64` and complex numbers; integers and bools become `f32`.
     ///
     /// # Derivative
     /// `U diag(g) Vᵀ`. Nothing is divided by gaps, so functions that treat equal singular values alike have the right gradient. A
@@ -90,7 +95,7 @@ ops! { OPS;
     /// `[.., m, n]` gives `[.., n, m]`.
     ///
     /// # Dtypes
-    /// `f32` and `f64`; integers and bools become `f32`.
+    /// `f32`, `f64` and complex numbers; integers and bools become `f32`.
     ///
     /// # Derivative
     /// That for matrices of the same rank. Where a matrix can gain rank, the function is not continuous.
@@ -120,7 +125,7 @@ ops! { OPS;
     /// `[.., m, n]` gives `[..]`.
     ///
     /// # Dtypes
-    /// `f32` and `f64`; integers and bools become `f32`.
+    /// `f32`, `f64` and complex numbers; integers and bools become `f32`.
     ///
     /// # Derivative
     /// None: the result is discrete.
@@ -140,7 +145,7 @@ ops! { OPS;
 
 /// The distance from 1 to the next number.
 pub(super) fn epsilon(dtype: DType) -> f64 {
-    if dtype == DType::F32 { f64::from(f32::EPSILON) } else { f64::EPSILON }
+    if dtype.to_real() == DType::F32 { f64::from(f32::EPSILON) } else { f64::EPSILON }
 }
 
 /// Left vectors as columns, values, right vectors as columns.
@@ -173,6 +178,19 @@ impl Svd {
     }
 }
 
+fn of_complex(op: &str, x: &Array, full: bool) -> Result<SmallVec<[Array; 2]>> {
+    try_computed(x, &|a| Ok(complex_jacobi::svd(a, full)?.to_vec())).map_err(|stop| not_converged(op, x, stop))
+}
+
+/// The diagonal matrices of the imaginary parts of a diagonal; nothing for real numbers.
+fn turns(x: &Tensor) -> Result<Option<Tensor>> {
+    if !x.dtype().is_complex() {
+        return Ok(None);
+    }
+    let own = x.diagonal(0, -2, -1)?;
+    own.sub(&own.real()?)?.diag_embed(0, -2, -1).map(Some)
+}
+
 /// Values that are not 0 to rounding, as a mask of numbers.
 fn live(s: &Tensor) -> Result<Tensor> {
     let n = s.shape()[s.rank() - 1];
@@ -192,6 +210,9 @@ impl MatrixOp for Svd {
     }
 
     fn kernel(&self, x: &[&Array]) -> Result<SmallVec<[Array; 2]>> {
+        if x[0].dtype().is_complex() {
+            return of_complex(self.of, x[0], self.full);
+        }
         match dispatch!(x[0].dtype(), self.of, float, T => Ok(spectral::svd::<T>(x[0], true, self.full)))? {
             Ok(parts) => Ok(parts.into_iter().collect()),
             Err(stop) => Err(not_converged(self.of, x[0], stop)),
@@ -205,24 +226,29 @@ impl MatrixOp for Svd {
         };
         self.check_unique(u, v)?;
         let ([m, k], [n, _]) = (sizes(u), sizes(v));
-        let ut = flipped(u)?.matmul(t)?;
+        let ut = adjoint(u)?.matmul(t)?;
         let p = ut.matmul(v)?;
         let (row, column) = (s.unsqueeze(-2)?, s.unsqueeze(-1)?);
         let between = |x: &Tensor| {
             let gaps = self.quotient(By::Gap, Zero::Small).divide(x, s)?;
             self.quotient(By::Sum, Zero::Small).divide(&gaps, s)
         };
-        let turned = flipped(&p)?;
+        let turned = adjoint(&p)?;
         let mut du = u.matmul(&between(&p.mul(&row)?.add(&turned.mul(&column)?)?)?)?;
         let mut dv = v.matmul(&between(&p.mul(&column)?.add(&turned.mul(&row)?)?)?)?;
         let own = self.quotient(By::Own, Zero::Small);
+        if let Some(turns) = turns(&p)? {
+            // Vectors of a pair may turn together, and share what turns them apart.
+            let half = own.divide(&turns, s)?.mul(0.5)?;
+            (du, dv) = (du.add(&u.matmul(&half)?)?, dv.sub(&v.matmul(&half)?)?);
+        }
         if m > k {
             du = du.add(&own.divide(&t.matmul(v)?.sub(&u.matmul(&p)?)?, s)?)?;
         }
         if n > k {
-            dv = dv.add(&own.divide(&flipped(&ut)?.sub(&times_flipped(v, &p)?)?, s)?)?;
+            dv = dv.add(&own.divide(&adjoint(&ut)?.sub(&times_adjoint(v, &p)?)?, s)?)?;
         }
-        let ds = p.diagonal(0, -2, -1)?.mul(&live(s)?)?;
+        let ds = real_part(&p.diagonal(0, -2, -1)?)?.mul(&live(s)?)?;
         Ok([du.into(), ds.into(), dv.into()].into_iter().collect())
     }
 
@@ -237,28 +263,38 @@ impl MatrixOp for Svd {
         let (row, column) = (s.unsqueeze(-2)?, s.unsqueeze(-1)?);
         let gaps = self.quotient(By::Gap, Zero::Unused);
         // What a cotangent of vectors has within their span, and beside it.
-        let split = |x: &Tensor, g: &Cotangent, wide: bool| -> Result<(Cotangent, Cotangent)> {
-            let Some(g) = g.as_tensor() else { return Ok((Cotangent::zero(), Cotangent::zero())) };
-            let inner = flipped(x)?.matmul(g)?;
+        let split = |x: &Tensor, g: &Cotangent, wide: bool| -> Result<[Cotangent; 3]> {
+            let Some(g) = g.as_tensor() else { return Ok([(); 3].map(|()| Cotangent::zero())) };
+            let inner = adjoint(x)?.matmul(g)?;
             let turned = gaps.divide(&inner, s)?;
             let beside = if wide {
                 let rest = g.sub(&x.matmul(&inner)?)?;
                 // A column that nobody uses stays exactly 0.
-                let rest = g.ne(0)?.to_dtype(g.dtype())?.max_dims(&[-2], true)?.mul(&rest)?;
+                let rest = g.ne(0)?.to_dtype(s.dtype())?.max_dims(&[-2], true)?.mul(&rest)?;
                 self.quotient(By::Own, Zero::Unused).divide(&rest, s)?.into()
             } else {
                 Cotangent::zero()
             };
-            Ok((turned.add(&flipped(&turned)?)?.into(), beside))
+            Ok([turned.add(&adjoint(&turned)?)?.into(), beside, inner.into()])
         };
-        let (of_u, beside_u) = split(u, &g[0], m > k)?;
-        let (of_v, beside_v) = split(v, &g[2], n > k)?;
+        let [of_u, beside_u, inner_u] = split(u, &g[0], m > k)?;
+        let [of_v, beside_v, inner_v] = split(v, &g[2], n > k)?;
+        let mut of_turns = Cotangent::zero();
+        if u.dtype().is_complex() {
+            let together = inner_u.clone().plus(inner_v.clone())?;
+            together.map(|x| Phase { of: self.of }.checked(x))?;
+            let apart = inner_u.plus(inner_v.map(Tensor::neg)?)?;
+            of_turns = apart.map(|x| match turns(x)? {
+                Some(turns) => self.quotient(By::Own, Zero::Unused).divide(&turns, s)?.mul(0.5),
+                None => Ok(x.clone()),
+            })?;
+        }
         let both = of_u.map(|x| x.mul(&row))?.plus(of_v.map(|x| x.mul(&column))?)?;
         let both = both.map(|x| self.quotient(By::Sum, Zero::Small).divide(x, s))?;
-        let of_s = g[1].map(|g| g.mul(&live(s)?)?.diag_embed(0, -2, -1))?;
-        let inner = both.plus(of_s)?.map(|x| times_flipped(&u.matmul(x)?, v))?;
-        let left = beside_u.map(|x| times_flipped(x, v))?;
-        let right = beside_v.map(|x| times_flipped(u, x))?;
+        let of_s = g[1].map(|g| g.mul(&live(s)?)?.to_dtype(u.dtype())?.diag_embed(0, -2, -1))?;
+        let inner = both.plus(of_s)?.plus(of_turns)?.map(|x| times_adjoint(&u.matmul(x)?, v))?;
+        let left = beside_u.map(|x| times_adjoint(x, v))?;
+        let right = beside_v.map(|x| times_adjoint(u, x))?;
         Ok(smallvec![inner.plus(left)?.plus(right)?])
     }
 }
@@ -266,7 +302,7 @@ impl MatrixOp for Svd {
 fn svd(x: &Tensor, full: bool) -> Result<(Tensor, Tensor, Tensor)> {
     widened(x, |x| {
         let [u, s, v] = Svd { of: "svd", full }.parts(&matrices("svd", x)?)?;
-        Ok((u, s, flipped(&v)?))
+        Ok((u, s, adjoint(&v)?))
     })
 }
 
@@ -283,6 +319,9 @@ impl MatrixOp for Values {
     }
 
     fn kernel(&self, x: &[&Array]) -> Result<SmallVec<[Array; 2]>> {
+        if x[0].dtype().is_complex() {
+            return Ok(smallvec![of_complex("svdvals", x[0], false)?.swap_remove(1)]);
+        }
         match dispatch!(x[0].dtype(), "svdvals", float, T => Ok(spectral::svd::<T>(x[0], false, false)))? {
             Ok([_, s, _]) => Ok(smallvec![s]),
             Err(stop) => Err(not_converged("svdvals", x[0], stop)),
@@ -292,7 +331,7 @@ impl MatrixOp for Values {
     fn tangents(&self, saved: &[Tensor], t: &[Tangent]) -> Result<Tangents> {
         let tangent = t[0].map(|t| {
             let [u, s, v] = Svd { of: "svdvals", full: false }.parts(&saved[0])?;
-            t.matmul(&v)?.mul(&u)?.sum_dims(&[-2], false)?.mul(&live(&s)?)
+            real_part(&t.matmul(&v)?.mul(&conjugate(&u)?)?)?.sum_dims(&[-2], false)?.mul(&live(&s)?)
         })?;
         Ok(smallvec![tangent])
     }
@@ -300,7 +339,7 @@ impl MatrixOp for Values {
     fn cotangents(&self, saved: &[Tensor], _: &[bool], g: &[Cotangent]) -> Result<Cotangents> {
         let g = g[0].map(|g| {
             let [u, s, v] = Svd { of: "svdvals", full: false }.parts(&saved[0])?;
-            times_flipped(&u.mul(&g.mul(&live(&s)?)?.unsqueeze(-2)?)?, &v)
+            times_adjoint(&u.mul(&g.mul(&live(&s)?)?.unsqueeze(-2)?)?, &v)
         })?;
         Ok(smallvec![g])
     }
@@ -342,18 +381,18 @@ impl MatrixOp for Pinv {
     fn kernel(&self, x: &[&Array]) -> Result<SmallVec<[Array; 2]>> {
         let [u, s, v] = Svd { of: "pinv", full: false }.parts(&x[0].clone().into())?;
         if s.shape()[s.rank() - 1] == 0 {
-            return Ok(smallvec![v.matmul(&flipped(&u)?)?.concrete().clone()]);
+            return Ok(smallvec![v.matmul(&adjoint(&u)?)?.concrete().clone()]);
         }
         let used = s.gt(&s.narrow(-1, 0, 1)?.mul(self.rtol)?)?;
         let inverse = used.where_(&s.reciprocal()?, 0)?;
-        let y = times_flipped(&v.mul(&inverse.unsqueeze(-2)?)?, &u)?;
+        let y = times_adjoint(&v.mul(&inverse.unsqueeze(-2)?)?, &u)?;
         Ok(smallvec![y.concrete().clone()])
     }
 
     fn tangents(&self, saved: &[Tensor], t: &[Tangent]) -> Result<Tangents> {
         let (a, p) = (&saved[0], &saved[1]);
         let tangent = t[0].map(|t| {
-            let (turned, pt) = (flipped(t)?, flipped(p)?);
+            let (turned, pt) = (adjoint(t)?, adjoint(p)?);
             let within = p.matmul(t)?.matmul(p)?;
             // P Pᵀ dAᵀ (1 - A P) and (1 - P A) dAᵀ Pᵀ P.
             let left = p.matmul(&pt)?.matmul(&turned)?;
@@ -458,7 +497,42 @@ pub(super) fn apart(shape: &[usize]) -> Tensor {
 
 const SHAPES: [&[usize]; 8] = [&[3, 3], &[1, 1], &[4, 2], &[2, 4], &[2, 3, 2], &[0, 0], &[0, 2, 2], &[2, 0]];
 
+/// Parts of matrices whose singular values are apart.
+fn parts(shape: &[usize]) -> [Tensor; 2] {
+    [apart(shape), sample_tensor(shape, -0.4, 0.3, 4)]
+}
+
 fn svd_samples() -> Vec<Sample> {
+    let complex = SHAPES.iter().map(|&shape| {
+        let full = shape == [3, 3];
+        z::of_parts(format!("{shape:?}, full {full}"), vec![parts(shape)], move |x| {
+            let (u, s, vh) = x[0].svd(full)?;
+            let k = s.shape()[s.rank() - 1];
+            let other = Tensor::arange(0, k as i64, 1, s.dtype())?.square()?;
+            // Functions that no common phase of a pair changes.
+            let whole = |w: &Tensor| u.mul(&w.unsqueeze(-2)?)?.matmul(&vh);
+            let within = times_adjoint(&u.mul(&other.unsqueeze(-2)?)?, &u)?;
+            Ok(vec![whole(&s)?, adjoint(&u)?.matmul(&u)?, s.clone(), whole(&other)?, within])
+        })
+        .reference(|x| {
+            let a = z::blocks(&x[0], &x[1]);
+            let (m, n) = (a.shape[a.shape.len() - 2], a.shape[a.shape.len() - 1]);
+            let k = m.min(n);
+            // Each value is there twice, and its vectors span the same planes.
+            let values = per_matrix(&a, &[k / 2], |a| naive_svd(a).iter().step_by(2).map(|p| p.0).collect());
+            let square = |k: usize| (k / 2 * (k / 2)) as f64;
+            let both = per_matrix(&a, &[m, n], |a| {
+                let found = naive_svd(a);
+                elements(m, n, |i, j| found.iter().enumerate().map(|(k, (_, u, v))| square(k) * u[i] * v[j]).sum())
+            });
+            let left = per_matrix(&a, &[m, m], |a| {
+                let found = naive_svd(a);
+                elements(m, m, |i, j| found.iter().enumerate().map(|(k, (_, u, _))| square(k) * u[i] * u[j]).sum())
+            });
+            vec![z::itself(x), z::identity(&x[0], k / 2), values, z::pairs(&both), z::pairs(&left)]
+        })
+        .tolerance(1e-9)
+    });
     SHAPES
         .iter()
         .map(|&shape| {
@@ -484,10 +558,21 @@ fn svd_samples() -> Vec<Sample> {
             })
             .tolerance(1e-9)
         })
+        .chain(complex)
         .collect()
 }
 
 fn svdvals_samples() -> Vec<Sample> {
+    let complex = SHAPES.iter().map(|&shape| {
+        z::of_parts(format!("{shape:?}"), vec![parts(shape)], |x| Ok(vec![x[0].svdvals()?]))
+            .reference(|x| {
+                let a = z::blocks(&x[0], &x[1]);
+                let k = a.shape[a.shape.len() - 2].min(a.shape[a.shape.len() - 1]) / 2;
+                // Each is there twice.
+                vec![per_matrix(&a, &[k], |a| naive_svd(a).iter().step_by(2).map(|p| p.0).collect())]
+            })
+            .tolerance(1e-9)
+    });
     SHAPES
         .iter()
         .map(|&shape| {
@@ -499,6 +584,7 @@ fn svdvals_samples() -> Vec<Sample> {
                 })
                 .tolerance(1e-9)
         })
+        .chain(complex)
         .collect()
 }
 
@@ -525,6 +611,15 @@ fn pinv_samples() -> Vec<Sample> {
         let input = sample.inputs[0].clone();
         *sample = sample.clone().lanes(move |lane| vec![input.mul(1.0 + lane as f64).expect("a product")]);
     }
+    samples.extend(SHAPES.iter().map(|&shape| {
+        z::of_parts(format!("{shape:?}"), vec![parts(shape)], |x| Ok(vec![x[0].pinv(None)?]))
+            .reference(|x| {
+                let a = z::blocks(&x[0], &x[1]);
+                let (m, n) = (a.shape[a.shape.len() - 2], a.shape[a.shape.len() - 1]);
+                vec![z::pairs(&per_matrix(&a, &[n, m], naive_pinv))]
+            })
+            .tolerance(1e-8)
+    }));
     samples
 }
 

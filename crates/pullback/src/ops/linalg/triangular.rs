@@ -2,6 +2,7 @@
 
 use smallvec::{SmallVec, smallvec};
 
+use super::complex_samples as z;
 use super::naive::{broadcast_matrix, elements};
 use super::{MatrixOp, Slot, apply1, check_leads, flipped, matrices, sizes, times_flipped, which};
 use crate::array::Array;
@@ -11,7 +12,7 @@ use crate::function::op::{Cotangents, Tangents};
 use crate::function::{Cotangent, Tangent};
 use crate::kernels::linalg::triangular as kernel;
 use crate::ops::table::{ErrorSample, Naive, Sample, ops, sample_tensor};
-use crate::{ErrorKind, Result, Tensor};
+use crate::{ErrorKind, Result, Tensor, complex};
 
 ops! { OPS;
     /// The solutions `X` of `A X = B`, this tensor being the triangular matrices `A`; of `X A = B` unless `left`.
@@ -23,10 +24,10 @@ ops! { OPS;
     /// Matrices `[.., n, n]` and `[.., n, m]`, or `[.., m, n]` on the right. Leading dimensions broadcast.
     ///
     /// # Dtypes
-    /// `f32` and `f64`; integers and bools become `f32`.
+    /// `f32`, `f64` and complex numbers; integers and bools become `f32`. Complex systems are solved as real ones of twice the size.
     ///
     /// # Derivative
-    /// `A⁻ᵀ g` for `B`, and the triangle of `-A⁻ᵀ g Xᵀ` for `A`.
+    /// `A⁻ᵀ g` for `B`, and the triangle of `-A⁻ᵀ g Xᵀ` for `A`, with conjugate transposes for complex numbers.
     ///
     /// # Errors
     /// `Shape` if the matrices are not square or do not fit; `Value` for a zero on a diagonal, with the number of the matrix
@@ -70,7 +71,7 @@ impl Triangular {
     }
 
     pub(super) fn solve(self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
-        apply1(self, &[a, b])
+        if a.dtype().is_complex() { super::complex::triangular(self, a, b) } else { apply1(self, &[a, b]) }
     }
 
     /// The solution of `X A = B`.
@@ -215,6 +216,57 @@ fn samples() -> Vec<Sample> {
             );
         }
     }
+    samples.extend(complex_samples());
+    samples
+}
+
+/// Systems of complex matrices, all of whose elements are there to be read or not.
+fn complex_samples() -> Vec<Sample> {
+    let shapes: [(&[usize], &[usize]); 4] =
+        [(&[3, 3], &[3, 2]), (&[2, 2, 2], &[2, 2]), (&[2, 2], &[3, 2, 2]), (&[0, 0], &[0, 0])];
+    let mut samples = Vec::new();
+    for (k, (a, b)) in shapes.into_iter().enumerate() {
+        for flags in (0..8).filter(|flags| k == 0 || flags / 2 == k) {
+            let [upper, left, unit] = [flags & 1 > 0, flags & 2 > 0, flags & 4 > 0];
+            let mut of_b = b.to_vec();
+            if !left {
+                let rank = of_b.len();
+                of_b.swap(rank - 1, rank - 2);
+            }
+            let label = format!("{a:?} and {of_b:?}, upper {upper}, left {left}, unit {unit}");
+            samples.push(
+                z::of_parts(label, vec![z::square(a), z::any(&of_b, 3)], move |x| {
+                    Ok(vec![x[0].solve_triangular(&x[1], upper, left, unit)?])
+                })
+                .reference(move |x| {
+                    let kept = |x: &Naive, one: f64| {
+                        Naive::from_fn(&x.shape, |i| {
+                            let rank = i.len();
+                            let (r, c) = (i[rank - 2], i[rank - 1]);
+                            match (r == c, (c > r) == upper) {
+                                (true, _) if unit => one,
+                                (true, _) | (_, true) => x.at(i),
+                                _ => 0.0,
+                            }
+                        })
+                    };
+                    let flip = |x: &Naive| {
+                        let k = x.shape.len();
+                        super::naive::per_matrix(x, &[x.shape[k - 1], x.shape[k - 2]], |a| {
+                            elements(a.shape[1], a.shape[0], |i, j| a.at(&[j, i]))
+                        })
+                    };
+                    let (a, b) = (z::blocks(&kept(&x[0], 1.0), &kept(&x[1], 0.0)), z::blocks(&x[2], &x[3]));
+                    let y = if left {
+                        super::solve::naive_solve(&a, &b)
+                    } else {
+                        flip(&super::solve::naive_solve(&flip(&a), &flip(&b)))
+                    };
+                    vec![z::pairs(&y)]
+                }),
+            );
+        }
+    }
     samples
 }
 
@@ -253,6 +305,15 @@ fn errors() -> Vec<ErrorSample> {
             ErrorKind::Value,
             "solve_triangular: expected a triangle of f64[2,2,2] without zeros on the diagonal, got one in row 1 (matrix 1 of 2)",
             Tensor::from([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 0.0]]]),
+            x(&[2, 1]),
+            true,
+        ),
+        call(
+            "complex zero",
+            ErrorKind::Value,
+            "solve_triangular: expected regular triangular matrices, got c128[2,2] with one that is not",
+            complex(&Tensor::from([[1.0, 0.0], [1.0, 0.0]]), &x(&[2, 2]).tril(-1).expect("a triangle"))
+                .expect("two parts"),
             x(&[2, 1]),
             true,
         ),
