@@ -398,3 +398,29 @@ fn gradcheck_takes_complex_inputs_and_notices_a_missing_conjugate() -> Result<()
     assert!(report.failures().any(|p| p == "vjp_matches_differences"), "{report}");
     Ok(())
 }
+
+#[test]
+fn factors_of_very_large_and_very_small_complex_matrices() -> Result<()> {
+    let a = Tensor::from(points(9, 0.0)).reshape(&[3, 3])?;
+    let (q, r) = a.qr(false)?;
+    let (lu, _) = a.lu_factor()?;
+    let (_, log) = a.slogdet()?;
+    // The squares of these numbers are beyond the range of exponents.
+    for size in [1e-300, 1e-160, 1e160, 1e300] {
+        let b = a.mul(size)?;
+        let (q_b, r_b) = b.qr(false)?;
+        assert_near(&read(&q_b), &read(&q), 1e-13, "Q");
+        assert_near(&read(&r_b.div(size)?), &read(&r), 1e-13, "R");
+        let lower = |lu: &Tensor| lu.tril(-1);
+        assert_near(&read(&lower(&b.lu_factor()?.0)?), &read(&lower(&lu)?), 1e-13, "L");
+        let shift = b.slogdet()?.1.item::<f64>()? - log.item::<f64>()? - 3.0 * f64::ln(size);
+        assert!(shift.abs() < 1e-10, "{size:e}: {shift}");
+    }
+    // The adjugate of one row by one row is 1, and of two by two it has the same elements in other places.
+    let b = a.slice(0, 0, 2, 1)?.slice(1, 0, 2, 1)?.mul(1e-200)?;
+    let (_, pull) = vjp(Tensor::det, &b)?;
+    let g = read(&pull.call(&Tensor::from(z(1.0, 0.0)))?.mul(1e200)?);
+    let x = read(&b.mul(1e200)?);
+    assert_near(&g, &[x[3], -x[2], -x[1], x[0]].map(|v| v.conj()), 1e-13, "adjugate");
+    Ok(())
+}

@@ -58,7 +58,7 @@ fn eliminate(m: usize, n: usize, a: &mut [Complex64], order: &mut [i64]) {
             continue;
         }
         for row in below.chunks_exact_mut(n) {
-            let factor = row[k] / first[k];
+            let factor = over(row[k], first[k]);
             row[k] = factor;
             for (v, f) in row[k + 1..].iter_mut().zip(&first[k + 1..]) {
                 *v -= factor * f;
@@ -76,6 +76,12 @@ fn scaled(z: Complex64, mut exponent: i32) -> Complex64 {
         exponent -= step;
     }
     z
+}
+
+/// `a / b`, also where the square of `b` is beyond the range of numbers.
+pub(super) fn over(a: Complex64, b: Complex64) -> Complex64 {
+    let (b, exponent) = near_one(b);
+    scaled(a, -exponent) / b
 }
 
 /// A number near 1 in size, and the power of 2 that was taken out of it.
@@ -193,7 +199,7 @@ fn reflector(n: usize, j: usize, a: &mut [Complex64]) -> (Complex64, Vec<Complex
     let beta = -length.copysign(alpha.re);
     let divisor = alpha - beta;
     v[0] = ONE;
-    v[1..].iter_mut().for_each(|x| *x /= divisor);
+    v[1..].iter_mut().for_each(|x| *x = over(*x, divisor));
     a[j * n + j] = beta.into();
     (-(divisor / beta), v)
 }

@@ -1,10 +1,10 @@
 //! Adjugates: what the derivative of a determinant is, without a division, so that it is right for singular matrices.
 
-use std::ops::{Div, Mul, Neg};
+use std::ops::{Mul, Neg};
 
 use num_complex::Complex64;
 
-use super::complex::rough;
+use super::complex::{over, rough};
 use super::{Results, each, nanos};
 use crate::array::Array;
 use crate::dtype::Element;
@@ -12,9 +12,11 @@ use crate::kernels::copy::contiguous;
 use crate::shape::{Shape, numel};
 
 /// What determinants are made of.
-pub(crate) trait Number: Element + Neg<Output = Self> + Mul<Output = Self> + Div<Output = Self> {
+pub(crate) trait Number: Element + Neg<Output = Self> + Mul<Output = Self> {
     /// What pivots are compared by.
     fn size(self) -> f64;
+    /// `self / b`.
+    fn over(self, b: Self) -> Self;
     /// `self + a b`.
     fn plus(self, a: Self, b: Self) -> Self;
 }
@@ -24,6 +26,8 @@ macro_rules! real_number {
         impl Number for $t {
             #[inline(always)]
             fn size(self) -> f64 { f64::from(self.abs()) }
+            #[inline(always)]
+            fn over(self, b: $t) -> $t { self / b }
             #[inline(always)]
             fn plus(self, a: $t, b: $t) -> $t { a.mul_add(b, self) }
         }
@@ -35,6 +39,10 @@ impl Number for Complex64 {
     #[inline(always)]
     fn size(self) -> f64 {
         rough(self)
+    }
+    #[inline(always)]
+    fn over(self, b: Complex64) -> Complex64 {
+        over(self, b)
     }
     #[inline(always)]
     fn plus(self, a: Complex64, b: Complex64) -> Complex64 {
@@ -153,7 +161,7 @@ fn each_pivoted<T: Number>(a: &Array, f: &(dyn Fn(usize, Pivoted<'_, T>) + Sync)
                 break;
             }
             for i in k + 1..n {
-                let factor = lu[i * n + k] / pivot;
+                let factor = lu[i * n + k].over(pivot);
                 lu[i * n + k] = factor;
                 for j in k + 1..n {
                     lu[i * n + j] = lu[i * n + j].plus(-factor, lu[k * n + j]);
