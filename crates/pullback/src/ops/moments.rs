@@ -5,7 +5,6 @@ use super::family::{Binary, Operands, Reads, binary, linear};
 use super::norm::{out_of_range, unit_of};
 use super::reduce::{Sum, dims_errors, divide, to_float};
 use super::reduction::{Over, Reduce, naive_reduce, reduction, reshaped};
-use super::softmax::all_finite;
 use super::table::{ErrorSample, Kink, Naive, Sample, ops, sample_tensor};
 use crate::array::Array;
 use crate::dtype::dispatch;
@@ -251,13 +250,7 @@ impl<const ROOT: bool> Reduce for Var<ROOT> {
         if !ROOT {
             return deviation.mul(2.0 / divisor);
         }
-        // The product may be larger than any number of the dtype.
-        let product = y.mul(divisor)?;
-        if product.array().is_some_and(all_finite) {
-            over_or_zero(&deviation, &product)
-        } else {
-            over_or_zero(&deviation, y)?.div(divisor)
-        }
+        over_or_zero(&deviation, y)?.div(divisor)
     }
 }
 

@@ -281,7 +281,7 @@ impl Reduce for LogSumExp {
 struct Settled;
 
 /// Whether all elements are known to be finite.
-pub(super) fn all_finite(y: &Array) -> bool {
+fn all_finite(y: &Array) -> bool {
     match y.dtype() {
         DType::F32 => y.as_slice::<f32>().is_some_and(|y| y.iter().all(|y| y.is_finite())),
         DType::F64 => y.as_slice::<f64>().is_some_and(|y| y.iter().all(|y| y.is_finite())),
