@@ -1236,7 +1236,9 @@ class Tensor:
     def logcumsumexp(self, /, dim: SupportsIndex) -> Tensor:
         """The logarithm of the running sum of exponentials along `dim`: element `k` is `log(exp(x[0]) + … + exp(x[k]))`."""
     def logdet(self, /) -> Tensor:
-        """The logarithms of the determinants of matrices: NaN where they are negative, -∞ where they are 0."""
+        """The logarithms of the determinants of matrices: NaN where they are negative, -∞ where they are 0. Complex ones have an imaginary
+        part between -π and π.
+        """
     def logical_and(self, /, other: Tensor | _Number) -> Tensor:
         """True where both elements are true."""
     def logical_and_(self, /, other: Tensor | _Number) -> Tensor:
@@ -1791,7 +1793,7 @@ class Tensor:
     ) -> Tensor:
         """The tensor with `start..end` in steps of `step` along `dim` replaced by `src`."""
     def slogdet(self, /) -> return_types.slogdet:
-        """The signs of the determinants of matrices, and the natural logarithms of their magnitudes."""
+        """The signs of the determinants of matrices, for complex ones `det / |det|`, and the natural logarithms of their magnitudes."""
     def smooth_l1_loss(
         self,
         /,

@@ -78,10 +78,12 @@ def det(input: Tensor) -> Tensor:
     """The determinants of matrices."""
 
 def slogdet(input: Tensor) -> return_types.slogdet:
-    """The signs of the determinants of matrices, and the natural logarithms of their magnitudes."""
+    """The signs of the determinants of matrices, for complex ones `det / |det|`, and the natural logarithms of their magnitudes."""
 
 def logdet(input: Tensor) -> Tensor:
-    """The logarithms of the determinants of matrices: NaN where they are negative, -∞ where they are 0."""
+    """The logarithms of the determinants of matrices: NaN where they are negative, -∞ where they are 0. Complex ones have an imaginary
+    part between -π and π.
+    """
 
 def eig(input: Tensor) -> return_types.eig:
     """The eigenvalues `w` of matrices in rising order, if all are real, and eigenvectors of length 1 as the columns of `V`:
