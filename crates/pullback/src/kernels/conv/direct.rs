@@ -4,10 +4,8 @@
 //! Channels of the result lie side by side in vectors, so every stride, dilation and size of an image is the same to it.
 //! The transposed convolution is a convolution of `y` for each remainder of positions divided by the stride.
 
-use std::ops::Range;
-
 use super::gathered::{ROWS, multiply, pack_panels, spread, vector_len};
-use super::{Geometry, Role, Sizes, Work, add, block_elements, scratch};
+use super::{Geometry, Images, Role, Sizes, Work, block_elements, scratch};
 use crate::kernels::matmul::Real;
 use crate::kernels::strided::Out;
 use crate::kernels::threads::split;
@@ -162,7 +160,7 @@ impl Plan {
         let g = &s.geometry;
         let first: [usize; 3] = std::array::from_fn(|d| g.padding[d] / g.stride[d]);
         let count: [usize; 3] = std::array::from_fn(|d| (g.input[d] - 1 + g.padding[d]) / g.stride[d] + 1 - first[d]);
-        let back: [usize; 3] = std::array::from_fn(|d| (g.kernel[d] - 1) * g.dilation[d] / g.stride[d]);
+        let back = block_size(g, false, [1, 1]).map(|n| n - 1);
         let elements = |part| s.outputs * block_size(g, false, part).iter().product::<usize>();
         let results = s.inputs * g.stride.iter().product::<usize>();
         let part = extent::<T>([count[1], count[2]], results, elements, (threads.0, threads.1 * count[0]));
@@ -327,40 +325,22 @@ impl<T: Real> Work<T> {
     pub(super) unsafe fn weight_directly(&self, w: Out<T>) {
         let s = &self.s;
         let plan = Plan::forward::<T>(s, (1, 1));
-        let (size, filters) = (s.outputs * self.depth, s.lanes * s.groups);
-        // With few filters, threads take some of the images each and their sums are added in the end.
-        let parts = self.threads().div_ceil(filters).min(s.images);
-        let each = s.images.div_ceil(parts);
-        let (_sums, sums) = scratch::<T>((parts - 1) * filters * size);
-        let sums = Out::new(sums);
-        let place = |part: usize, filter: usize| match part {
-            0 => w.at(filter * size),
-            _ => sums.at(((part - 1) * filters + filter) * size),
-        };
         let width = panels::<T>(s.outputs);
         let taps = padded(plan.taps[0].in_block.clone());
         let most = plan.blocks.iter().map(|b| b.parts[0].to.len()).max().unwrap_or(0);
-        split(filters * parts, 1, self.nanos, |range| {
-            let (_room, room) = scratch::<T>(plan.copied());
-            let (_packed, packed) = scratch::<T>(most * width);
-            let (_sum, sum) = scratch::<T>(taps.len() * width);
-            // What lies beside the last column only has to be initialised.
-            // SAFETY: there is so much room.
-            unsafe { packed.write_bytes(0, most * width) };
-            for task in range {
-                let (filter, part) = (task / parts, task % parts);
-                let (lane, group) = (filter / s.groups, filter % s.groups);
-                let own = (part * each).min(s.images)..((part + 1) * each).min(s.images);
-                // SAFETY: as above.
-                unsafe {
-                    self.sum_images(&plan, &taps, (lane, own, group), (room, packed, sum));
-                    spread(sum, taps.len(), s.outputs, place(part, filter), self.depth, &plan.taps[0].in_weight);
+        // SAFETY: as above.
+        unsafe {
+            self.over_images(w, 1, |tasks| {
+                let (_room, room) = scratch::<T>(plan.copied());
+                let (_packed, packed) = scratch::<T>(most * width);
+                let (_sum, sum) = scratch::<T>(taps.len() * width);
+                // What lies beside the last column only has to be initialised.
+                packed.write_bytes(0, most * width);
+                for (which, to) in tasks {
+                    self.sum_images(&plan, &taps, which, (room, packed, sum));
+                    spread(sum, taps.len(), s.outputs, to, self.depth, &plan.taps[0].in_weight);
                 }
-            }
-        });
-        for part in 1..parts {
-            // SAFETY: all threads are done.
-            unsafe { add(w.at(0), place(part, 0), filters * size) };
+            });
         }
     }
 
@@ -372,7 +352,7 @@ impl<T: Real> Work<T> {
         &self,
         plan: &Plan,
         taps: &[isize],
-        (lane, images, group): (usize, Range<usize>, usize),
+        (lane, images, group): Images,
         (room, packed, sum): (*mut T, *mut T, *mut T),
     ) {
         let (s, width) = (&self.s, panels::<T>(self.s.outputs));

@@ -51,7 +51,7 @@ unsafe fn panels<S: Simd, T: Real>(
     add: bool,
 ) {
     let len = T::Native::<S>::LEN;
-    // As many rows as the registers hold: 32 of 64 bytes, or 16 shorter ones.
+    // As many rows as the registers hold, 32 of 64 bytes or 16 shorter ones, beside an element of `a` for each row.
     let most = if size_of::<T::Native<S>>() == 64 { 12 } else { 4 };
     for j in (0..n).step_by(2 * len) {
         let width = (n - j).min(2 * len);

@@ -138,6 +138,9 @@ struct Work<T> {
     nanos: usize,
 }
 
+/// Some images of a lane and a group.
+type Images = (usize, Range<usize>, usize);
+
 /// How images and positions are taken together: several images whole, or a range of the positions of one.
 #[derive(Clone, Copy)]
 struct Blocks {
@@ -193,7 +196,7 @@ impl<T: Real> Work<T> {
     unsafe fn columns(
         &self,
         x: In<T>,
-        (lane, images, group): (usize, Range<usize>, usize),
+        (lane, images, group): Images,
         positions: Range<usize>,
         room: *mut T,
     ) -> (*const T, isize) {
@@ -220,7 +223,7 @@ impl<T: Real> Work<T> {
     unsafe fn results(
         &self,
         y: In<T>,
-        (lane, images, group): (usize, Range<usize>, usize),
+        (lane, images, group): Images,
         positions: Range<usize>,
         room: *mut T,
     ) -> (*const T, isize) {
@@ -338,6 +341,41 @@ impl<T: Real> Work<T> {
         });
     }
 
+    /// Computes a weight for each lane and group, as a sum over images. With few weights, threads take some of the images each, in
+    /// multiples of `grain`, and their sums are added in the end. `work` is given images with the address of their sum.
+    ///
+    /// # Safety
+    /// `w` must have room for the weights, and `work` write all sums that it is given.
+    unsafe fn over_images(
+        &self,
+        w: Out<T>,
+        grain: usize,
+        work: impl Fn(&mut dyn Iterator<Item = (Images, *mut T)>) + Sync,
+    ) {
+        let s = &self.s;
+        let (size, filters) = (s.outputs * self.depth, s.lanes * s.groups);
+        let of_images = s.images.div_ceil(grain);
+        let parts = self.threads().div_ceil(filters).min(of_images);
+        let each = of_images.div_ceil(parts) * grain;
+        let (_sums, sums) = scratch::<T>((parts - 1) * filters * size);
+        let sums = Out::new(sums);
+        let place = |part: usize, filter: usize| match part {
+            0 => w.at(filter * size),
+            _ => sums.at(((part - 1) * filters + filter) * size),
+        };
+        split(filters * parts, 1, self.nanos, |range| {
+            work(&mut range.map(|task| {
+                let (filter, part) = (task / parts, task % parts);
+                let own = (part * each).min(s.images)..((part + 1) * each).min(s.images);
+                ((filter / s.groups, own, filter % s.groups), place(part, filter))
+            }));
+        });
+        for part in 1..parts {
+            // SAFETY: all threads are done.
+            unsafe { add(w.at(0), place(part, 0), filters * size) };
+        }
+    }
+
     /// The weight: `y` times the columns of `x`, transposed, summed over the images.
     ///
     /// # Safety
@@ -346,36 +384,21 @@ impl<T: Real> Work<T> {
         let (s, blocks) = (&self.s, self.blocks());
         let (all, depth) = (s.geometry.positions(), self.depth);
         let size = s.outputs * depth;
-        let filters = s.lanes * s.groups;
-        // With few filters, threads take some of the images each and their sums are added in the end.
-        let of_images = s.images.div_ceil(blocks.images);
-        let parts = self.threads().div_ceil(filters).min(of_images);
-        let each = of_images.div_ceil(parts) * blocks.images;
-        let (_sums, sums) = scratch::<T>((parts - 1) * filters * size);
-        let sums = Out::new(sums);
-        let place = |part: usize, filter: usize| match part {
-            0 => w.at(filter * size),
-            _ => sums.at(((part - 1) * filters + filter) * size),
-        };
-        split(filters * parts, 1, self.nanos, |range| {
-            let width = blocks.images * blocks.positions;
-            let (_columns, columns) = scratch::<T>(width * depth);
-            let (_beside, beside) = scratch::<T>(if blocks.images > 1 { width * s.outputs } else { 0 });
-            let (_term, term) = scratch::<T>(size);
-            for task in range {
-                let (filter, part) = (task / parts, task % parts);
-                let (lane, group) = (filter / s.groups, filter % s.groups);
-                let own = (part * each).min(s.images)..((part + 1) * each).min(s.images);
-                let to = place(part, filter);
-                let mut is_first = true;
-                for first in own.clone().step_by(blocks.images) {
-                    let images = first..(first + blocks.images).min(own.end);
-                    for start in (0..all).step_by(blocks.positions) {
-                        let positions = start..(start + blocks.positions).min(all);
-                        let width = images.len() * positions.len();
-                        let which = (lane, images.clone(), group);
-                        // SAFETY: as above; every task has its own sum.
-                        unsafe {
+        // SAFETY: as above; every task has its own sum.
+        unsafe {
+            self.over_images(w, blocks.images, |tasks| {
+                let width = blocks.images * blocks.positions;
+                let (_columns, columns) = scratch::<T>(width * depth);
+                let (_beside, beside) = scratch::<T>(if blocks.images > 1 { width * s.outputs } else { 0 });
+                let (_term, term) = scratch::<T>(size);
+                for ((lane, own, group), to) in tasks {
+                    let mut is_first = true;
+                    for first in own.clone().step_by(blocks.images) {
+                        let images = first..(first + blocks.images).min(own.end);
+                        for start in (0..all).step_by(blocks.positions) {
+                            let positions = start..(start + blocks.positions).min(all);
+                            let width = images.len() * positions.len();
+                            let which = (lane, images.clone(), group);
                             let (x, x_row) = self.columns(self.a, which.clone(), positions.clone(), columns);
                             let (y, y_row) = self.results(self.b, which, positions, beside);
                             let c = if is_first { to } else { term };
@@ -383,19 +406,15 @@ impl<T: Real> Work<T> {
                             if !is_first {
                                 add(to, term, size);
                             }
+                            is_first = false;
                         }
-                        is_first = false;
+                    }
+                    if is_first {
+                        // No image fell to this part.
+                        to.write_bytes(0, size);
                     }
                 }
-                if is_first {
-                    // SAFETY: no image fell to this part.
-                    unsafe { to.write_bytes(0, size) };
-                }
-            }
-        });
-        for part in 1..parts {
-            // SAFETY: all threads are done.
-            unsafe { add(w.at(0), place(part, 0), filters * size) };
+            });
         }
     }
 }

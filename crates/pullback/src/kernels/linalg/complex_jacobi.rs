@@ -4,7 +4,7 @@
 use num_complex::Complex64;
 
 use super::complex::direction;
-use super::jacobi::{PATIENCE, SWEEPS, rotation};
+use super::jacobi::{converges, rotation, unit_of};
 use super::{Results, Stop, each, nanos};
 use crate::array::Array;
 use crate::dtype::Element;
@@ -54,10 +54,8 @@ fn turn(x: &mut [Complex64], n: usize, [p, q]: [usize; 2], phase: Complex64, (c,
     }
 }
 
-/// A unit of about the largest element, a power of 2.
-fn unit_of(a: &[Complex64]) -> f64 {
-    let largest = a.iter().fold(0.0f64, |m, z| m.max(z.re.abs()).max(z.im.abs()));
-    if largest > 0.0 { largest.log2().floor().clamp(-1000.0, 1000.0).exp2() } else { 1.0 }
+fn parts(a: &[Complex64]) -> impl Iterator<Item = f64> {
+    a.iter().flat_map(|z| [z.re, z.im])
 }
 
 fn identity(n: usize) -> Vec<Complex64> {
@@ -71,36 +69,29 @@ fn phase_of(row: &[Complex64]) -> Complex64 {
 }
 
 fn eigen(n: usize, matrix: &[Complex64], vectors: bool) -> Option<Vec<(f64, Vec<Complex64>)>> {
-    let unit = unit_of(matrix);
+    let unit = unit_of(parts(matrix));
     let mut a: Vec<Complex64> =
         (0..n * n).map(|k| matrix[k] / unit * 0.5 + (matrix[k % n * n + k / n] / unit).conj() * 0.5).collect();
     let mut v = identity(if vectors { n } else { 0 });
-    let converged = (0..SWEEPS).any(|sweep| {
-        let mut rotated = false;
-        let floor = if sweep < PATIENCE { 1e-290 } else { f64::EPSILON };
-        for p in 0..n {
-            for q in p + 1..n {
-                let (app, aqq, apq) = (a[p * n + p].re, a[q * n + q].re, a[p * n + q]);
-                let size = apq.norm();
-                if size <= 0.25 * f64::EPSILON * (app.abs() * aqq.abs()).sqrt() || size < floor {
-                    continue;
-                }
-                rotated = true;
-                let (phase, by) = (direction(apq).conj(), rotation((aqq - app) / (2.0 * size)));
-                // Rows, then columns.
-                turn(&mut a, n, [p, q], phase.conj(), by);
-                for i in 0..n {
-                    let (x, y) = (a[i * n + p], a[i * n + q] * phase);
-                    a[i * n + p] = x * by.0 - y * by.1;
-                    a[i * n + q] = x * by.1 + y * by.0;
-                }
-                (a[p * n + q], a[q * n + p]) = (ZERO, ZERO);
-                if vectors {
-                    turn(&mut v, n, [p, q], phase, by);
-                }
-            }
+    let converged = converges(n, |[p, q], floor| {
+        let (app, aqq, apq) = (a[p * n + p].re, a[q * n + q].re, a[p * n + q]);
+        let size = apq.norm();
+        if size <= 0.25 * f64::EPSILON * (app.abs() * aqq.abs()).sqrt() || size < floor {
+            return false;
         }
-        !rotated
+        let (phase, by) = (direction(apq).conj(), rotation((aqq - app) / (2.0 * size)));
+        // Rows, then columns.
+        turn(&mut a, n, [p, q], phase.conj(), by);
+        for i in 0..n {
+            let (x, y) = (a[i * n + p], a[i * n + q] * phase);
+            a[i * n + p] = x * by.0 - y * by.1;
+            a[i * n + q] = x * by.1 + y * by.0;
+        }
+        (a[p * n + q], a[q * n + p]) = (ZERO, ZERO);
+        if vectors {
+            turn(&mut v, n, [p, q], phase, by);
+        }
+        true
     });
     if !converged {
         return None;
@@ -164,29 +155,22 @@ pub(crate) fn svd(a: &Array, full: bool) -> Result<[Array; 3], Stop> {
 /// of values that are 0 are missing from the long ones, and leave them empty.
 #[allow(clippy::type_complexity)]
 fn singular(k: usize, m: usize, mut a: Vec<Complex64>) -> Option<(Vec<f64>, Vec<Vec<Complex64>>, Vec<Vec<Complex64>>)> {
-    let unit = unit_of(&a);
+    let unit = unit_of(parts(&a));
     a.iter_mut().for_each(|z| *z /= unit);
     let mut v = identity(k);
-    let converged = (0..SWEEPS).any(|sweep| {
-        let mut rotated = false;
-        let floor = if sweep < PATIENCE { 1e-290 } else { f64::EPSILON };
-        for p in 0..k {
-            for q in p + 1..k {
-                let (x, y) = (&a[p * m..(p + 1) * m], &a[q * m..(q + 1) * m]);
-                let square = |x: &[Complex64]| x.iter().map(Complex64::norm_sqr).sum::<f64>();
-                let (alpha, beta) = (square(x), square(y));
-                let gamma: Complex64 = x.iter().zip(y).map(|(x, y)| x.conj() * y).sum();
-                let size = gamma.norm();
-                if size <= f64::EPSILON * (alpha * beta).sqrt() || size < floor {
-                    continue;
-                }
-                rotated |= size > m as f64 * f64::EPSILON * (alpha * beta).sqrt();
-                let (phase, by) = (direction(gamma).conj(), rotation((beta - alpha) / (2.0 * size)));
-                turn(&mut a, m, [p, q], phase, by);
-                turn(&mut v, k, [p, q], phase, by);
-            }
+    let converged = converges(k, |[p, q], floor| {
+        let (x, y) = (&a[p * m..(p + 1) * m], &a[q * m..(q + 1) * m]);
+        let square = |x: &[Complex64]| x.iter().map(Complex64::norm_sqr).sum::<f64>();
+        let (alpha, beta) = (square(x), square(y));
+        let gamma: Complex64 = x.iter().zip(y).map(|(x, y)| x.conj() * y).sum();
+        let (size, both) = (gamma.norm(), (alpha * beta).sqrt());
+        if size <= f64::EPSILON * both || size < floor {
+            return false;
         }
-        !rotated
+        let (phase, by) = (direction(gamma).conj(), rotation((beta - alpha) / (2.0 * size)));
+        turn(&mut a, m, [p, q], phase, by);
+        turn(&mut v, k, [p, q], phase, by);
+        size > m as f64 * f64::EPSILON * both
     });
     if !converged {
         return None;

@@ -1,42 +1,50 @@
 //! Eigenvalues and singular values by plane rotations, in double precision: small values come out as accurately as large ones.
 
 /// Sweeps after which rotations must have converged; six to ten are usual.
-pub(super) const SWEEPS: usize = 60;
+const SWEEPS: usize = 60;
 
 /// Sweeps after which what is left must only be small beside the whole matrix.
-pub(super) const PATIENCE: usize = 30;
+const PATIENCE: usize = 30;
+
+/// Has every pair of `n` rows rotated until a sweep rotates none that counts; false if none does. `rotate` is given the pair and the
+/// size below which nothing is rotated, and says whether it has rotated.
+pub(super) fn converges(n: usize, mut rotate: impl FnMut([usize; 2], f64) -> bool) -> bool {
+    (0..SWEEPS).any(|sweep| {
+        let mut rotated = false;
+        let floor = if sweep < PATIENCE { 1e-290 } else { f64::EPSILON };
+        for p in 0..n {
+            for q in p + 1..n {
+                rotated |= rotate([p, q], floor);
+            }
+        }
+        !rotated
+    })
+}
 
 /// The eigenvalues of a symmetric matrix in rising order, and the eigenvectors as rows. Their largest component is positive.
 pub(super) fn symmetric(n: usize, a: &[f64], vectors: bool) -> Option<(Vec<f64>, Vec<f64>)> {
     let (unit, mut a) = scaled(a);
     let mut v = identity(if vectors { n } else { 0 });
-    let converged = (0..SWEEPS).any(|sweep| {
-        let mut rotated = false;
-        let floor = if sweep < PATIENCE { 1e-290 } else { f64::EPSILON };
-        for p in 0..n {
-            for q in p + 1..n {
-                let (app, aqq, apq) = (a[p * n + p], a[q * n + q], a[p * n + q]);
-                // Elements that change nothing any more are dropped, also where the diagonal is tiny.
-                let size = (app.abs() * aqq.abs()).sqrt();
-                if apq.abs() <= 0.25 * f64::EPSILON * size || apq.abs() < floor {
-                    continue;
-                }
-                rotated = true;
-                let (c, s) = rotation((aqq - app) / (2.0 * apq));
-                // Rows, then columns.
-                rotate(&mut a, n, p, q, c, s);
-                for i in 0..n {
-                    let (x, y) = (a[i * n + p], a[i * n + q]);
-                    a[i * n + p] = c * x - s * y;
-                    a[i * n + q] = s * x + c * y;
-                }
-                (a[p * n + q], a[q * n + p]) = (0.0, 0.0);
-                if vectors {
-                    rotate(&mut v, n, p, q, c, s);
-                }
-            }
+    let converged = converges(n, |[p, q], floor| {
+        let (app, aqq, apq) = (a[p * n + p], a[q * n + q], a[p * n + q]);
+        // Elements that change nothing any more are dropped, also where the diagonal is tiny.
+        let size = (app.abs() * aqq.abs()).sqrt();
+        if apq.abs() <= 0.25 * f64::EPSILON * size || apq.abs() < floor {
+            return false;
         }
-        !rotated
+        let (c, s) = rotation((aqq - app) / (2.0 * apq));
+        // Rows, then columns.
+        rotate(&mut a, n, p, q, c, s);
+        for i in 0..n {
+            let (x, y) = (a[i * n + p], a[i * n + q]);
+            a[i * n + p] = c * x - s * y;
+            a[i * n + q] = s * x + c * y;
+        }
+        (a[p * n + q], a[q * n + p]) = (0.0, 0.0);
+        if vectors {
+            rotate(&mut v, n, p, q, c, s);
+        }
+        true
     });
     if !converged {
         return None;
@@ -74,24 +82,18 @@ pub(super) fn singular(m: usize, n: usize, a: &[f64], vectors: bool, full: bool)
     let dot = |w: &[f64], p: usize, q: usize| -> f64 {
         w[p * long..(p + 1) * long].iter().zip(&w[q * long..(q + 1) * long]).map(|(x, y)| x * y).sum()
     };
-    let converged = (0..SWEEPS).any(|sweep| {
-        let mut rotated = false;
-        let floor = if sweep < PATIENCE { 1e-290 } else { f64::EPSILON };
-        for p in 0..short {
-            for q in p + 1..short {
-                let (alpha, beta, gamma) = (dot(&w, p, p), dot(&w, q, q), dot(&w, p, q));
-                if gamma.abs() <= f64::EPSILON * (alpha * beta).sqrt() || gamma.abs() < floor {
-                    continue;
-                }
-                rotated |= gamma.abs() > (long as f64) * f64::EPSILON * (alpha * beta).sqrt();
-                let (c, s) = rotation((beta - alpha) / (2.0 * gamma));
-                rotate(&mut w, long, p, q, c, s);
-                if vectors {
-                    rotate(&mut v, short, p, q, c, s);
-                }
-            }
+    let converged = converges(short, |[p, q], floor| {
+        let (alpha, beta, gamma) = (dot(&w, p, p), dot(&w, q, q), dot(&w, p, q));
+        let size = (alpha * beta).sqrt();
+        if gamma.abs() <= f64::EPSILON * size || gamma.abs() < floor {
+            return false;
         }
-        !rotated
+        let (c, s) = rotation((beta - alpha) / (2.0 * gamma));
+        rotate(&mut w, long, p, q, c, s);
+        if vectors {
+            rotate(&mut v, short, p, q, c, s);
+        }
+        gamma.abs() > (long as f64) * f64::EPSILON * size
     });
     if !converged {
         return None;
@@ -120,11 +122,16 @@ pub(super) fn singular(m: usize, n: usize, a: &[f64], vectors: bool, full: bool)
     Some(Singular { left, values, right })
 }
 
-/// Finite elements in units of about the largest, a power of 2.
-pub(super) fn scaled(a: &[f64]) -> (f64, Vec<f64>) {
-    let largest = a.iter().fold(0.0f64, |m, v| m.max(v.abs()));
+/// A unit of about the largest of finite numbers, a power of 2.
+pub(super) fn unit_of(numbers: impl Iterator<Item = f64>) -> f64 {
+    let largest = numbers.fold(0.0f64, |m, v| m.max(v.abs()));
     let exponent = if largest > 0.0 { largest.log2().floor() } else { 0.0 };
-    let unit = exponent.clamp(-1000.0, 1000.0).exp2();
+    exponent.clamp(-1000.0, 1000.0).exp2()
+}
+
+/// Finite elements in units of about the largest.
+pub(super) fn scaled(a: &[f64]) -> (f64, Vec<f64>) {
+    let unit = unit_of(a.iter().copied());
     (unit, a.iter().map(|v| v / unit).collect())
 }
 

@@ -5,8 +5,6 @@
 //! matrices taken apart, by what does so for real numbers, with all its rules. It takes twice the time that code of its own
 //! would, and no code.
 
-use std::cell::Cell;
-
 use smallvec::SmallVec;
 
 use super::sizes;
@@ -142,12 +140,7 @@ pub(super) fn exponential(x: &Tensor) -> Result<Tensor> {
 
 /// Results of a kernel for numbers of double precision, in the precision of the argument.
 pub(super) fn computed(x: &Array, f: &dyn Fn(&Array) -> Vec<Array>) -> SmallVec<[Array; 2]> {
-    let narrow = |y: Array| match (x.dtype(), y.dtype()) {
-        (DType::C64, DType::C128) => cast(&y, DType::C64),
-        (DType::C64, DType::F64) => cast(&y, DType::F32),
-        _ => y,
-    };
-    f(&cast(x, DType::C128)).into_iter().map(narrow).collect()
+    narrowed(x.dtype(), f(&cast(x, DType::C128)))
 }
 
 /// [`computed`] for a kernel that may stop.
@@ -155,12 +148,15 @@ pub(super) fn try_computed(
     x: &Array,
     f: &dyn Fn(&Array) -> std::result::Result<Vec<Array>, Stop>,
 ) -> std::result::Result<SmallVec<[Array; 2]>, Stop> {
-    let stopped = Cell::new(None);
-    let found = computed(x, &|a| {
-        f(a).unwrap_or_else(|stop| {
-            stopped.set(Some(stop));
-            Vec::new()
-        })
-    });
-    stopped.get().map_or(Ok(found), Err)
+    Ok(narrowed(x.dtype(), f(&cast(x, DType::C128))?))
+}
+
+/// Results of double precision in that of numbers of this dtype.
+fn narrowed(dtype: DType, found: Vec<Array>) -> SmallVec<[Array; 2]> {
+    let narrow = |y: Array| match (dtype, y.dtype()) {
+        (DType::C64, DType::C128) => cast(&y, DType::C64),
+        (DType::C64, DType::F64) => cast(&y, DType::F32),
+        _ => y,
+    };
+    found.into_iter().map(narrow).collect()
 }

@@ -308,6 +308,14 @@ fn flat_at_infinity(x: &Tensor, f: impl Fn(&Tensor) -> Result<Tensor>) -> Result
     far.where_(0.0, f(&far.where_(2.0, x)?)?)
 }
 
+/// The derivative `-x r³` of a slope `r` that is one over a root of `x² ± 1`.
+fn bend<S: Slope>(x: &Tensor) -> Result<Tensor> {
+    flat_at_infinity(x, |x| {
+        let r = slope::<S>(&constant(1.0, x), x)?;
+        mul_owned(x.mul(&r)?, r.square()?)?.neg()
+    })
+}
+
 impl Slope for Atan {
     const NAME: &'static str = "atan_backward";
     const COMPLEX: Option<Function2> = Some(|d, x| divide(d, x * x + 1.0));
@@ -417,10 +425,7 @@ impl Slope for Asinh {
         d / if a > T::from_f64(1e17) { a } else { root }
     }
     fn derivative(x: &Tensor) -> Result<Tensor> {
-        flat_at_infinity(x, |x| {
-            let r = slope::<Asinh>(&constant(1.0, x), x)?;
-            mul_owned(x.mul(&r)?, r.square()?)?.neg()
-        })
+        bend::<Asinh>(x)
     }
 }
 
@@ -451,10 +456,7 @@ impl Slope for Acosh {
         d / ((x - T::ONE).sqrt() * (x + T::ONE).sqrt())
     }
     fn derivative(x: &Tensor) -> Result<Tensor> {
-        flat_at_infinity(x, |x| {
-            let r = slope::<Acosh>(&constant(1.0, x), x)?;
-            mul_owned(x.mul(&r)?, r.square()?)?.neg()
-        })
+        bend::<Acosh>(x)
     }
 }
 
