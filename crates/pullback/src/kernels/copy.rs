@@ -120,6 +120,9 @@ unsafe fn scatter<W: Copy>(src: *const W, dst: *mut W, layout: &[(usize, [isize;
     }
 }
 
+/// Elements of a long row that a thread copies at least.
+const PART: usize = 1 << 14;
+
 /// Writes all elements of a layout to `out` in row-major order.
 ///
 /// # Safety
@@ -135,8 +138,8 @@ unsafe fn gather_all<T: Word>(src: *const T, layout: &[(usize, [isize; 1])], out
             }
             _ => {
                 let (src, out) = (SendPtr(src.cast_mut()), SendPtr(out));
-                let rows = layout.last().map_or(1, |d| d.0);
-                split(n, rows.max(1), n / 4, |r: Range<usize>| {
+                let row = layout.last().map_or(1, |d| d.0);
+                split(n, row.clamp(1, PART), n / 4, |r: Range<usize>| {
                     // SAFETY: ranges are disjoint and inside the layout.
                     gather(src.get(), layout, r.start, out.get().add(r.start), r.len());
                 });

@@ -163,20 +163,30 @@ pub(super) fn put<T: Word>(
             steps: [if d == dim { 0 } else { strides[d] }, src.strides()[d], index.strides()[d]],
         }))
     };
-    // Places differ in the dims before `dim`, so that threads may share those loops and every sum keeps its order.
+    // Places differ in the dims before `dim` and in those after it, so that threads may share the former, and the last of the
+    // latter, and every sum keeps its order.
     let (outer, mut inner) = (loops(0..dim), loops(dim..x.rank()));
     let run = inner.pop();
+    let width = if run.steps[0] == 0 { 1 } else { run.size };
     let step = strides[dim];
     let (from, places) = (In::<T>::words(src), In::<i64>::of(index));
     let to = Out::new(out.as_mut_words::<T>().map_or(std::ptr::null_mut(), |s| s.as_mut_ptr()));
     let bad = AtomicBool::new(false);
-    split(outer.len(), 1, index.numel() * 2, |range| {
-        outer.walk(range, |_, base| {
+    split(outer.len() * width, 16.min(width), index.numel() * 2, |range| {
+        let (first, last) = (range.start / width, range.end.div_ceil(width));
+        outer.walk(first..last, |o, base| {
+            let part = if width == 1 {
+                0..run.size
+            } else {
+                range.start.saturating_sub(o * width)..(range.end - o * width).min(width)
+            };
             inner.walk(0..inner.len(), |_, more| {
                 let [p, q, r]: [isize; 3] = std::array::from_fn(|k| base[k] + more[k]);
                 // SAFETY: these are elements of the index and of `src`; threads write to different places.
-                let good =
-                    unsafe { put_run(to.at(p as usize), from.at(q), places.at(r), run, [size as isize, step], &join) };
+                let good = unsafe {
+                    let (to, from, places) = (to.at(p as usize), from.at(q), places.at(r));
+                    put_run(to, from, places, run, part.clone(), [size as isize, step], &join)
+                };
                 if !good {
                     bad.store(true, Relaxed);
                 }
@@ -186,7 +196,7 @@ pub(super) fn put<T: Word>(
     (!bad.into_inner()).then_some(out)
 }
 
-/// Joins a run of [`put`] to elements along a dim of this size and step; false if a place is out of range.
+/// Joins a part of a run of [`put`] to elements along a dim of this size and step; false if a place is out of range.
 ///
 /// # Safety
 /// The runs of places and sources must be valid, and so must the elements at all places in range, which nobody else may use.
@@ -196,13 +206,14 @@ unsafe fn put_run<T: Word>(
     from: *const T,
     places: *const i64,
     run: Loop<3>,
+    part: std::ops::Range<usize>,
     [size, step]: [isize; 2],
     join: &impl Fn(T, T) -> T,
 ) -> bool {
     let [to_step, from_step, place_step] = run.steps;
     // SAFETY: by the contract; places are used in blocks without one that is out of range.
     unsafe {
-        for (start, n, own, found) in blocks(places, place_step, 0..run.size, size as usize) {
+        for (start, n, own, found) in blocks(places, place_step, part, size as usize) {
             let to = to.wrapping_offset(start as isize * to_step);
             let from = from.wrapping_offset(start as isize * from_step);
             match found {

@@ -1,7 +1,8 @@
 //! Splitting work over threads, above a threshold only.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::{Relaxed, Release};
 
 /// A pointer that may cross to another thread; whoever sends it sees to it that threads write disjoint parts.
 #[derive(Clone, Copy)]
@@ -20,12 +21,12 @@ impl<T> SendPtr<T> {
     }
 }
 
-/// Work below this many nanoseconds stays on the calling thread: waking another one costs about 20 µs, and it may
-/// begin late.
-const SERIAL_BELOW: usize = 100_000;
+/// Work below this many nanoseconds stays on the calling thread: handing a part to a thread that is awake costs about 2 µs, and
+/// that may begin late.
+const SERIAL_BELOW: usize = 25_000;
 
-/// The same for calls from within the pool, where a hand-off costs less than 1 µs.
-const SERIAL_BELOW_IN_POOL: usize = 25_000;
+/// Work below this many nanoseconds is not worth waking a thread, which costs about 20 µs.
+const ASLEEP_BELOW: usize = 100_000;
 
 /// The number of threads; 0 as long as nobody asked.
 static THREADS: AtomicUsize = AtomicUsize::new(0);
@@ -68,7 +69,7 @@ pub fn set_num_threads(n: usize) {
 /// one ends at `n`. The ranges depend on these numbers and on [`num_threads`] only.
 #[inline(always)]
 pub(crate) fn split(n: usize, grain: usize, nanos: usize, f: impl Fn(Range<usize>) + Sync) {
-    if nanos < SERIAL_BELOW_IN_POOL || n <= grain {
+    if nanos < SERIAL_BELOW || n <= grain {
         f(0..n);
     } else {
         split_large(n, grain, nanos, &f);
@@ -77,21 +78,154 @@ pub(crate) fn split(n: usize, grain: usize, nanos: usize, f: impl Fn(Range<usize
 
 #[inline(never)]
 fn split_large(n: usize, grain: usize, nanos: usize, f: &(dyn Fn(Range<usize>) + Sync)) {
-    let in_pool = rayon::current_thread_index().is_some();
     let threads = num_threads();
-    if threads == 1 || (nanos < SERIAL_BELOW && !in_pool) {
+    if threads == 1 {
         return f(0..n);
     }
     let size = n.div_ceil(threads).next_multiple_of(grain.max(1));
+    let part = |start: usize| start..(start + size).min(n);
+    let in_pool = rayon::current_thread_index().is_some();
+    // What is split does not depend on who is awake, so that sums do not.
+    let serially = || (0..n).step_by(size).for_each(|start| f(part(start)));
     if fork::has_lost_pool() {
-        return (0..n).step_by(size).for_each(|start| f(start..(start + size).min(n)));
+        return serially();
     }
-    rayon::in_place_scope(|scope| {
+    if !in_pool && nanos < ASLEEP_BELOW && !pool::is_awake(threads) {
+        pool::expect();
+        return serially();
+    }
+    if in_pool {
+        return rayon::in_place_scope(|scope| {
+            for start in (size..n).step_by(size) {
+                scope.spawn(move |_| f(part(start)));
+            }
+            f(part(0));
+        });
+    }
+    let open = AtomicUsize::new((n - 1) / size);
+    pool::scope(|scope| {
         for start in (size..n).step_by(size) {
-            scope.spawn(move |_| f(start..(start + size).min(n)));
+            let open = &open;
+            scope.spawn(move |_| {
+                f(part(start));
+                pool::linger();
+                open.fetch_sub(1, Release);
+            });
         }
-        f(0..size.min(n));
+        f(part(0));
+        pool::wait(&open);
     });
+}
+
+/// The threads that work for callers outside of every pool of `rayon`.
+///
+/// Programs call one kernel after the other, and each waits for all of its parts. Threads that fell asleep in between would take as
+/// long to wake as many kernels take, so they stay awake for a moment, and so does a caller whose part was done first.
+mod pool {
+    use std::cell::Cell;
+    use std::sync::OnceLock;
+    use std::sync::atomic::Ordering::{Acquire, Relaxed};
+    use std::sync::atomic::{AtomicBool, AtomicUsize};
+    use std::time::{Duration, Instant};
+
+    use rayon::{Scope, ThreadPool, ThreadPoolBuilder, Yield};
+
+    /// How long a thread without work stays awake: some of the longest pauses between kernels of one program.
+    const LINGER: Duration = Duration::from_micros(100);
+
+    /// Threads without work that are awake.
+    static AWAKE: AtomicUsize = AtomicUsize::new(0);
+
+    /// Whether threads were called that have not come yet.
+    static CALLED: AtomicBool = AtomicBool::new(false);
+
+    thread_local! {
+        static LINGERS: Cell<bool> = const { Cell::new(false) };
+    }
+
+    /// Whether the threads of the pool that take part beside the caller are awake.
+    pub(super) fn is_awake(threads: usize) -> bool {
+        AWAKE.load(Relaxed) + 1 >= threads
+    }
+
+    /// The pool, unless threads cannot be had.
+    fn pool() -> Option<&'static ThreadPool> {
+        static POOL: OnceLock<Option<ThreadPool>> = OnceLock::new();
+        let build = || {
+            let processors = std::thread::available_parallelism().map_or(1, |n| n.get());
+            // The caller works too.
+            let others = processors.max(super::num_threads()).saturating_sub(1).max(1);
+            ThreadPoolBuilder::new().num_threads(others).thread_name(|k| format!("pullback-{k}")).build().ok()
+        };
+        POOL.get_or_init(build).as_ref()
+    }
+
+    /// As `rayon::in_place_scope`, in the pool.
+    pub(super) fn scope<'s>(f: impl FnOnce(&Scope<'s>)) {
+        match pool() {
+            Some(pool) => pool.in_place_scope(f),
+            None => rayon::in_place_scope(f),
+        }
+    }
+
+    /// Says that there was work, but too little to wake threads for. Where there was more of it a moment ago, they are woken for
+    /// what comes next.
+    pub(super) fn expect() {
+        thread_local! {
+            static LAST: Cell<Option<Instant>> = const { Cell::new(None) };
+        }
+        let now = Instant::now();
+        let last = LAST.replace(Some(now));
+        if last.is_some_and(|last| now - last < LINGER)
+            && let Some(pool) = pool()
+            && !CALLED.swap(true, Relaxed)
+        {
+            pool.spawn_broadcast(|_| stay());
+        }
+    }
+
+    /// Sees to it that this thread of the pool looks for work for a moment after what it does now.
+    pub(super) fn linger() {
+        if !LINGERS.get() {
+            rayon::spawn(stay);
+        }
+    }
+
+    /// Looks for work until there was none for a moment.
+    fn stay() {
+        if LINGERS.replace(true) {
+            return;
+        }
+        AWAKE.fetch_add(1, Relaxed);
+        CALLED.store(false, Relaxed);
+        let mut since = Instant::now();
+        loop {
+            match rayon::yield_now() {
+                Some(Yield::Executed) => since = Instant::now(),
+                _ if since.elapsed() > LINGER => break,
+                _ => std::hint::spin_loop(),
+            }
+        }
+        AWAKE.fetch_sub(1, Relaxed);
+        LINGERS.set(false);
+    }
+
+    /// Waits for a moment until nothing is open, which is quicker than to be woken.
+    pub(super) fn wait(open: &AtomicUsize) {
+        let since = Instant::now();
+        while open.load(Acquire) > 0 {
+            for _ in 0..16 {
+                std::hint::spin_loop();
+            }
+            if since.elapsed() > LINGER {
+                return;
+            }
+        }
+        // The scope ends right after the last part.
+        for _ in 0..4 {
+            std::hint::spin_loop();
+        }
+    }
 }
 
 /// The threads of a pool are not there in a child of `fork`, where handing work to them would wait for ever. Such a child

@@ -81,7 +81,8 @@ fn run<T: Float>(x: &Array, spans: [&[Span]; 3]) -> Array {
                             let from = from.at((plane * volume) as isize);
                             for g in &groups {
                                 let window = [z, y, spans[2][g.first]];
-                                let out = out.at(line * spans[2].len() + g.first);
+                                let place = line * spans[2].len() + g.first;
+                                let out = Places { at: out.at(place), room: range.end * spans[2].len() - place };
                                 let room = (planes - plane) * volume;
                                 if volume <= u32::MAX as usize {
                                     search::<T, u32>(from, room, [height, width], window, g, out);
@@ -100,7 +101,8 @@ fn run<T: Float>(x: &Array, spans: [&[Span]; 3]) -> Array {
 /// A number of elements: as narrow as an image allows, so that it takes no more of a vector than an element does.
 trait Count: Copy {
     fn of(n: usize) -> Self;
-    fn get(self) -> usize;
+    /// The place this far from that of the first window in the window with number `l` of a group.
+    fn place(self, first: usize, l: usize, step: usize) -> i64;
 }
 
 impl Count for u32 {
@@ -109,8 +111,8 @@ impl Count for u32 {
         n as u32
     }
     #[inline(always)]
-    fn get(self) -> usize {
-        self as usize
+    fn place(self, first: usize, l: usize, step: usize) -> i64 {
+        i64::from((first as u32).wrapping_add(self).wrapping_add((l as u32).wrapping_mul(step as u32)))
     }
 }
 
@@ -120,16 +122,22 @@ impl Count for usize {
         n
     }
     #[inline(always)]
-    fn get(self) -> usize {
-        self
+    fn place(self, first: usize, l: usize, step: usize) -> i64 {
+        (first + self + l * step) as i64
     }
+}
+
+/// Where the places of a group of windows go. What lies behind them is written later, as far as there is room.
+struct Places {
+    at: *mut i64,
+    room: usize,
 }
 
 /// Writes the places of the largest elements of a group of windows, of which `window` is the first.
 ///
 /// # Safety
 /// The windows must lie inside of the image at `x`, from which on `room` elements are valid and which is small enough for `C`, and
-/// there must be room for the places at `out`.
+/// the places at `out` must be valid.
 #[inline(always)]
 unsafe fn search<T: Float, C: Count>(
     x: *const T,
@@ -137,7 +145,7 @@ unsafe fn search<T: Float, C: Count>(
     [height, width]: [usize; 2],
     window: [Span; 3],
     g: &Group,
-    out: *mut i64,
+    out: Places,
 ) {
     let [z, y, w] = window;
     let last = |s: Span| s.start + (s.count - 1) * s.step;
@@ -166,14 +174,14 @@ unsafe fn search<T: Float, C: Count>(
 /// [`search`] among what `read` gives for the first window's elements: one of each window.
 ///
 /// # Safety
-/// There must be room for the places at `out`.
+/// The places at `out` must be valid.
 #[inline(always)]
 unsafe fn among<T: Float, C: Count>(
     read: impl Fn(usize) -> [T; LANES],
     [height, width]: [usize; 2],
     [z, y, w]: [Span; 3],
     g: &Group,
-    out: *mut i64,
+    out: Places,
 ) {
     let place = |z: usize, y: usize| (z * height + y) * width + w.start;
     let first = place(z.start, y.start);
@@ -193,9 +201,17 @@ unsafe fn among<T: Float, C: Count>(
             }
         }
     }
-    for l in 0..g.count {
-        // SAFETY: by the contract.
-        unsafe { *out.add(l) = (first + best[l].get() + l * g.step) as i64 };
+    let mut places = [0; LANES];
+    for l in 0..LANES {
+        places[l] = best[l].place(first, l, g.step);
+    }
+    // SAFETY: by the contract.
+    unsafe {
+        if out.room >= LANES {
+            out.at.cast::<[i64; LANES]>().write_unaligned(places);
+        } else {
+            std::ptr::copy_nonoverlapping(places.as_ptr(), out.at, g.count);
+        }
     }
 }
 
