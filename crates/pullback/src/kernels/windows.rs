@@ -268,17 +268,9 @@ mod tests {
                 let mut wide = vec![0i64; w.len()];
                 for g in groups(&w) {
                     let window = [z[0], y[0], w[g.first]];
+                    let out = Places { at: wide[g.first..].as_mut_ptr(), room: wide.len() - g.first };
                     // SAFETY: the windows are those of the image above.
-                    unsafe {
-                        search::<f64, usize>(
-                            data.as_ptr(),
-                            data.len(),
-                            [height, width],
-                            window,
-                            &g,
-                            wide.as_mut_ptr().add(g.first),
-                        );
-                    }
+                    unsafe { search::<f64, usize>(data.as_ptr(), data.len(), [height, width], window, &g, out) };
                 }
                 assert_eq!(wide, expected[..w.len()]);
             }
