@@ -286,3 +286,19 @@ unsafe fn transpose_all<W: Copy + Send + Sync>(
         }
     });
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_share_a_long_row() {
+        let values: Vec<i32> = (0..600_001).collect();
+        let tail = Array::from_slice([values.len()], &values).slice(0, 1, values.len() - 1, 1);
+        let mut copy = Vec::with_capacity(values.len() - 1);
+        copy_into::<i32>(&tail, &mut copy.spare_capacity_mut()[..values.len() - 1]);
+        // SAFETY: `copy_into` writes every element.
+        unsafe { copy.set_len(values.len() - 1) };
+        assert_eq!(copy, values[1..]);
+    }
+}
