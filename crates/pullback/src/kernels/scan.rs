@@ -269,7 +269,7 @@ unsafe fn blocks_of<S: Simd, T: Summed<Acc = f64>>(
                 }
             };
             (before + v).store_slice(part);
-            before = before + S::f64s::splat(simd, v.as_slice()[S::f64s::LEN - 1]);
+            before += S::f64s::splat(simd, v.as_slice()[S::f64s::LEN - 1]);
         }
         match along.steps[1] {
             1 => lower(&block, 1),

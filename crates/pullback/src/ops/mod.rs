@@ -111,6 +111,7 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     linalg::product::OPS,
     linalg::qr::OPS,
     linalg::svd::OPS,
+    linalg::pinv::OPS,
     loss::OPS,
     matmul::OPS,
     matmul::ranked::OPS,

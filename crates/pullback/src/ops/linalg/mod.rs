@@ -15,6 +15,7 @@ pub(super) mod lu;
 mod naive;
 pub(super) mod norms;
 mod phase;
+pub(super) mod pinv;
 pub(super) mod power;
 pub(super) mod product;
 pub(super) mod qr;
