@@ -329,6 +329,7 @@ fn histc(x: &Tensor, bins: usize, min: f64, max: f64) -> Result<Tensor> {
     let edges = if min < max {
         Tensor::linspace(min, max, bins + 1, DType::F64)?
     } else if x.numel() == 0 {
+        x.unchanged("histc")?;
         return Tensor::zeros(&[bins], dtype);
     } else {
         let x = x.to_dtype(DType::F64)?;

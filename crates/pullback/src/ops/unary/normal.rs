@@ -116,8 +116,12 @@ impl UnaryWith for Hazard {
         let fall = self.fall;
         let of = move |x: f64| {
             let (hazard, above) = special::normal_hazard(x);
-            // Far out, where the product would be infinity times 0, it is at its limit.
-            let product = if hazard == f64::INFINITY { 1.0 } else { hazard * above };
+            // Far out, where the product would be infinity times 0, it is at its limits.
+            let product = match (hazard, above) {
+                (f64::INFINITY, _) => 1.0,
+                (_, f64::INFINITY) => 0.0,
+                _ => hazard * above,
+            };
             if fall { product } else { hazard }
         };
         dispatch!(x.dtype(), "log_ndtr_backward", float, T => Ok(in_double::<T>(x, of)))
