@@ -306,3 +306,107 @@ fn rules_of_two_operands_to_second_order() {
     near(&vec64(&hessian(both)(&Tensor::from([2.0, 2.0])).unwrap()), &[0.25, -0.25, -0.25, 0.25], 1e-15);
     assert!(vec64(&hessian(both)(&Tensor::from([zero, 1.0])).unwrap()).iter().all(|v| *v == 0.0));
 }
+
+#[test]
+fn the_logarithm_of_a_normal_probability_is_exact_in_the_tail() {
+    // By mpmath: the value and two derivatives.
+    let f: F = |x| x.log_ndtr();
+    let cases = [
+        (-1e3, [-500_007.826_694_812_16, 1_000.000_999_998, -0.999_999_000_006]),
+        (-30.0, [-454.321_243_956_343_2, 30.033_259_667_433_676, -0.998_896_228_488_109_9]),
+        (-10.0, [-53.231_285_150_512_47, 10.098_093_233_962_512, -0.990_554_622_174_343_8]),
+        (-4.5, [-12.592_419_735_713_08, 4.704_319_844_827_732, -0.961_185_900_715_224_5]),
+        (-3.5, [-8.366_065_308_344_092, 3.751_391_264_857_699_7, -0.943_066_995_048_703_2]),
+        (-1.0, [-1.841_021_645_009_263_6, 1.525_135_276_160_981, -0.800_902_334_429_651_2]),
+        (0.5, [-0.368_946_415_288_656_4, 0.509_160_433_837_033_5, -0.513_824_564_303_632_9]),
+        (3.0, [-0.001_350_809_964_748_193_8, 0.004_437_839_042_125_664, -0.013_333_211_541_740_806]),
+        (9.0, [-1.128_588_405_953_840_5e-19, 1.027_977_357_166_891_5e-18, -9.251_796_214_502_023e-18]),
+    ];
+    for (x, expected) in cases {
+        near(&with_value(f, x, 2), &expected, 1e-13);
+        let single = Tensor::from(x as f32).log_ndtr().unwrap().item::<f32>().unwrap();
+        near(&[f64::from(single)], &expected[..1], 1e-6);
+    }
+    assert_eq!(with_value(f, f64::INFINITY, 2), [0.0; 3]);
+    assert_eq!(with_value(f, f64::NEG_INFINITY, 2), [f64::NEG_INFINITY, f64::INFINITY, -1.0]);
+}
+
+#[test]
+fn normal_quantiles_are_exact_in_both_tails_and_around_one_half() {
+    let cases = [
+        (1e-300, -37.047_096_299_361_2),
+        (1e-20, -9.262_340_089_798_407),
+        (0.01, -2.326_347_874_040_841),
+        (0.3, -0.524_400_512_708_040_8),
+        (0.5, 0.0),
+        (0.5 + 2f64.powi(-30), 2.334_479_498_333_298_3e-09),
+    ];
+    for (p, expected) in cases {
+        near(&[item(&Tensor::from(p).ndtri().unwrap())], &[expected], 1e-14);
+    }
+    let ends = Tensor::from([0.0, 1.0, -0.1, 1.1]).ndtri().unwrap();
+    near(&vec64(&ends), &[f64::NEG_INFINITY, f64::INFINITY, f64::NAN, f64::NAN], 0.0);
+}
+
+#[test]
+fn entropies_end_at_zero() {
+    let f: F = |x| x.entr();
+    assert_eq!(with_value(f, 0.0, 1), [0.0, f64::INFINITY]);
+    assert_eq!(item(&f(&Tensor::from(-0.5)).unwrap()), f64::NEG_INFINITY);
+    assert!(item(&f(&Tensor::from(f64::NAN)).unwrap()).is_nan());
+    near(&with_value(f, 1e-300, 2), &[6.907_755_278_982_137e-298, 689.775_527_898_213_7, -1e300], 1e-14);
+}
+
+#[test]
+fn powers_of_two_multiply_exactly_over_the_whole_range() {
+    let x = Tensor::from([5e-324, 1.5, -0.0, 0.0, 3.0, f64::INFINITY]);
+    let e = Tensor::from([2000, -1074, 5000, -5000, 1, -3]);
+    let expected = [5e-324 * 2f64.powi(1000) * 2f64.powi(1000), 1e-323, 0.0, 0.0, 6.0, f64::INFINITY];
+    assert_eq!(vec64(&x.ldexp(&e).unwrap()), expected);
+    let parts = Tensor::from([5e-324, f64::MAX, -0.0, f64::NEG_INFINITY, f64::NAN, 1.0]).frexp().unwrap();
+    let mantissas = [0.5, 1.0 - f64::EPSILON / 2.0, 0.0, f64::NEG_INFINITY, f64::NAN, 0.5];
+    near(&vec64(&parts.0), &mantissas, 0.0);
+    assert_eq!(parts.1.to_vec::<i32>().unwrap(), [-1073, 1024, 0, 0, 0, 1]);
+    let single = Tensor::from([1e-45f32, 3e38]).frexp().unwrap();
+    assert_eq!(single.1.to_vec::<i32>().unwrap(), [-148, 128]);
+}
+
+#[test]
+fn signs_are_those_of_zeros_and_of_nan_too() {
+    let x = Tensor::from([0.0, -0.0, -f64::NAN, f64::NEG_INFINITY, 2.0]);
+    assert_eq!(x.signbit().unwrap().to_vec::<bool>().unwrap(), [false, true, true, true, false]);
+    assert_eq!(Tensor::from([-3i32, 0]).signbit().unwrap().to_vec::<bool>().unwrap(), [true, false]);
+    assert_eq!(Tensor::from([true]).signbit().unwrap().to_vec::<bool>().unwrap(), [false]);
+    let y = Tensor::from([3, -4]).copysign(-0.0).unwrap();
+    assert_eq!(y.to_vec::<f32>().unwrap(), [-3.0, -4.0]);
+    // A number does not say that it is a minus zero once it is an integer.
+    assert_eq!(Tensor::from([3.0]).copysign(Tensor::from([0i64])).unwrap().to_vec::<f64>().unwrap(), [3.0]);
+}
+
+#[test]
+fn rounded_quotients_are_those_of_the_wider_dtype() {
+    let (x, y) = (Tensor::from([7i32, -7, i32::MIN]), Tensor::from([2i64, 2, -1]));
+    let trunc = x.div_with(&y, Some(RoundingMode::Trunc)).unwrap();
+    assert_eq!(trunc.to_vec::<i64>().unwrap(), [3, -3, 1 << 31]);
+    let wrapped = Tensor::from([i32::MIN]).div_with(-1, Some(RoundingMode::Trunc)).unwrap();
+    assert_eq!(wrapped.to_vec::<i32>().unwrap(), [i32::MIN]);
+    let float = Tensor::from([-7.5f32, 1.0]).div_with(Tensor::from([2.0f32, 0.0]), Some(RoundingMode::Trunc)).unwrap();
+    assert_eq!(float.to_vec::<f32>().unwrap(), [-3.0, f32::INFINITY]);
+    for mode in [RoundingMode::Trunc, RoundingMode::Floor] {
+        let slope = grad(|x: &Tensor| x.div_with(3.0, Some(mode))?.sum())(&Tensor::from([7.0, -7.0])).unwrap();
+        assert_eq!(vec64(&slope), [0.0, 0.0]);
+    }
+}
+
+#[test]
+fn float_powers_are_double() {
+    let y = Tensor::from([2i64, 3]).float_power(Tensor::from([-1i32, 2])).unwrap();
+    assert_eq!((y.dtype(), vec64(&y)), (DType::F64, vec![0.5, 9.0]));
+    assert_eq!(Tensor::from([2.0f32]).float_power(0.5).unwrap().to_vec::<f64>().unwrap(), [2f64.sqrt()]);
+    let z = Tensor::from([Complex32::new(0.0, 1.0)]).float_power(2).unwrap();
+    assert_eq!(z.to_vec::<Complex64>().unwrap(), [Complex64::new(-1.0, 0.0)]);
+    assert_eq!(
+        Tensor::from([2.0f32]).float_power(Tensor::from([Complex32::new(1.0, 0.0)])).unwrap().dtype(),
+        DType::C128
+    );
+}

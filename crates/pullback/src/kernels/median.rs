@@ -1,4 +1,4 @@
-//! The middle of the elements along a dimension, by selection.
+//! The middle of the elements along a dimension, by selection, and the most frequent one.
 
 use super::cast::cast;
 use super::reduce::is_nan;
@@ -19,7 +19,28 @@ pub(crate) fn median(x: &Array, dim: usize, skip_nan: bool) -> Result<Array> {
     dispatch!(x.dtype(), "median", [I64, F32, F64], T => Ok(middle::<T>(&x, dim, skip_nan)))
 }
 
+/// Where the most frequent element along `dim` is for the last time, of equally frequent ones the smallest; `dim` stays with size 1.
+/// NaNs are equal.
+pub(crate) fn mode(x: &Array, dim: usize) -> Result<Array> {
+    let x = if x.dtype().is_differentiable() { x.clone() } else { cast(x, DType::I64) };
+    dispatch!(x.dtype(), "mode", [I64, F32, F64], T => Ok(choose::<T>(&x, dim, |keys, _| {
+        keys.sort_unstable();
+        let longest = keys.chunk_by(|a, b| a.order() == b.order()).rev().max_by_key(|run| run.len());
+        longest.and_then(|run| run.last()).map_or(0, |key| key.position())
+    })))
+}
+
 fn middle<T: Key>(x: &Array, dim: usize, skip_nan: bool) -> Array {
+    choose::<T>(x, dim, |keys, missing| {
+        let present = keys.len() - missing;
+        let rank = if missing > 0 && !skip_nan { present } else { present.saturating_sub(1) / 2 };
+        let (_, &mut key, _) = keys.select_nth_unstable(rank);
+        key.position()
+    })
+}
+
+/// The places along `dim` that `place` chooses of the elements of each row and the number of NaNs among them.
+fn choose<T: Key>(x: &Array, dim: usize, place: impl Fn(&mut [T::Packed], usize) -> usize + Sync) -> Array {
     let mut shape = Shape::from_slice(x.shape());
     shape[dim] = 1;
     let strides = contiguous_strides(&shape);
@@ -38,11 +59,9 @@ fn middle<T: Key>(x: &Array, dim: usize, skip_nan: bool) -> Array {
                     missing += usize::from(is_nan(v));
                     v.pack(false, p)
                 }));
-                let present = along.size - missing;
-                let rank = if missing > 0 && !skip_nan { present } else { present.saturating_sub(1) / 2 };
-                let (_, &mut key, _) = keys.select_nth_unstable(rank);
+                let chosen = place(&mut keys, missing) as i64;
                 // SAFETY: this element of the result is ours.
-                unsafe { *places.at(b as usize) = key.position() as i64 };
+                unsafe { *places.at(b as usize) = chosen };
             });
         });
     };

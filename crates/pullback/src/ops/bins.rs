@@ -6,6 +6,7 @@ use smallvec::smallvec;
 
 use super::discrete::{Discrete, discrete};
 use super::family::apply1;
+use super::join::stack;
 use super::reduce::to_float;
 use super::table::{ErrorSample, Naive, Sample, ops, sample_tensor};
 use crate::array::Array;
@@ -148,7 +149,8 @@ ops! { OPS;
         python: histogram(edges as bins, weights as weight, density = false)
     };
 
-    /// How many elements fall into each of `bins` bins of equal width between `min` and `max`.
+    /// How many elements fall into each of `bins` bins of equal width between `min` and `max`, or, if these are equal, between the
+    /// smallest and the largest element; where those are equal too, the range goes on for 1 to both sides.
     ///
     /// As for [`histogram`](Tensor::histogram), an edge belongs to the bin above, `max` to the last bin, and elements outside
     /// and NaN are not counted.
@@ -163,7 +165,7 @@ ops! { OPS;
     /// None: the result is discrete.
     ///
     /// # Errors
-    /// `Value` if there are no bins, or `min` is not below `max`; PyTorch takes both from the elements if they are equal.
+    /// `Value` if there are no bins, or `min` is above `max`, or the elements say the range and one is not finite.
     ///
     /// # Example
     /// ```
@@ -173,7 +175,8 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn histc(&self, bins: usize, min: f64, max: f64) -> Result<Tensor> = histc {
-        samples: histc_samples, errors: histc_errors
+        samples: histc_samples, errors: histc_errors,
+        python: histc(bins = 100, min = 0.0, max = 0.0)
     };
 }
 
@@ -317,12 +320,46 @@ fn histogram(x: &Tensor, edges: &Tensor, weights: Option<&Tensor>, density: bool
 }
 
 fn histc(x: &Tensor, bins: usize, min: f64, max: f64) -> Result<Tensor> {
-    if bins == 0 || !(min < max && (max - min).is_finite()) {
-        bail!(Value, "histc: expected at least one bin and min below max, got {bins} bins from {min} to {max}");
+    if bins == 0 || !(min <= max && (max - min).is_finite()) {
+        bail!(Value, "histc: expected at least one bin and min not above max, got {bins} bins from {min} to {max}");
     }
     crate::tensor::checked_numel("histc", &[bins])?;
+    let dtype = x.dtype().to_float();
     // In f64, where the edges are exact enough for any elements.
-    histogram(x, &Tensor::linspace(min, max, bins + 1, DType::F64)?, None, false)?.to_dtype(x.dtype().to_float())
+    let edges = if min < max {
+        Tensor::linspace(min, max, bins + 1, DType::F64)?
+    } else if x.numel() == 0 {
+        x.unchanged("histc")?;
+        return Tensor::zeros(&[bins], dtype);
+    } else {
+        let x = x.to_dtype(DType::F64)?;
+        let ends = discrete(Range, &stack(&[&x.min()?, &x.max()?], 0)?)?;
+        // Both ends as they are, whatever is between them.
+        let share = Tensor::linspace(0.0, 1.0, bins + 1, DType::F64)?;
+        ends.select(0, 0)?.mul(share.neg()?.add(1)?)?.add(ends.select(0, 1)?.mul(share)?)?
+    };
+    histogram(x, &edges, None, false)?.to_dtype(dtype)
+}
+
+/// Two ends, which are finite, and are moved apart where they are equal.
+#[derive(Clone, Debug)]
+struct Range;
+
+impl Discrete for Range {
+    const NAME: &'static str = "histc";
+    fn kernel(&self, ends: &Array) -> Result<Array> {
+        let ends = copy::contiguous(ends);
+        let all = ends.as_slice::<f64>().unwrap_or_default();
+        if let Some(end) = all.iter().find(|end| !end.is_finite()) {
+            bail!(Value, "histc: expected finite elements to take the range from, got {end}"; help = "give `min` and `max`");
+        }
+        let apart =
+            all.chunks_exact(2).flat_map(|e| if e[0] == e[1] { [e[0] - 1.0, e[1] + 1.0] } else { [e[0], e[1]] });
+        Tensor::from_slice(&apart.collect::<Vec<f64>>(), ends.shape()).map(|t| t.concrete().clone())
+    }
+    fn batched(&self) -> Range {
+        Range
+    }
 }
 
 /// How many elements of each sequence come before a value.
@@ -548,6 +585,19 @@ fn histogram_errors() -> Vec<ErrorSample> {
 }
 
 fn histc_samples() -> Vec<Sample> {
+    let of_all = |label: &str, x: Tensor| {
+        Sample::one(label, [x], move |x| x[0].histc(3, 0.0, 0.0))
+            .reference(move |x| {
+                let ends =
+                    |pick: fn(f64, f64) -> f64| x[0].data.iter().copied().reduce(pick).expect("there are elements");
+                let (min, max) = (ends(f64::min), ends(f64::max));
+                let (min, max) = if min == max { (min - 1.0, max + 1.0) } else { (min, max) };
+                let edges: Vec<f64> = (0..=3).map(|k| min + (max - min) * f64::from(k) / 3.0).collect();
+                // The largest element is the last edge, whatever rounding makes of it.
+                naive_count(&x[0].data, None, 3, |v| naive_bin(&edges, v.min(edges[3])))
+            })
+            .not_differentiable()
+    };
     let case = |label: &str, x: Tensor, bins: usize, min: f64, max: f64| {
         Sample::one(label, [x], move |x| x[0].histc(bins, min, max)).reference(move |x| {
             let edges: Vec<f64> = (0..=bins).map(|k| min + (max - min) * k as f64 / bins as f64).collect();
@@ -559,6 +609,9 @@ fn histc_samples() -> Vec<Sample> {
         case("a matrix", sample_tensor(&[2, 3], -1.0, 1.0, 1), 1, -1.0, 1.0),
         case("on edges", Tensor::from([0.0, 1.0, 2.0, 3.0, 4.0, 5.0]), 2, 0.0, 4.0).not_differentiable(),
         case("nothing", sample_tensor(&[0], 0.0, 1.0, 1), 2, 0.0, 1.0),
+        of_all("the range of the elements", sample_tensor(&[2, 4], -1.0, 1.0, 1)),
+        of_all("equal elements", Tensor::from([2.0, 2.0])),
+        case("nothing, without a range", sample_tensor(&[0], 0.0, 1.0, 1), 2, 0.0, 0.0),
     ]
 }
 
@@ -566,6 +619,12 @@ fn histc_errors() -> Vec<ErrorSample> {
     let x = || sample_tensor(&[3], 0.0, 1.0, 1);
     vec![
         ErrorSample::new("bins", ErrorKind::Value, "histc: expected at least one bin", move || x().histc(0, 0.0, 1.0)),
-        ErrorSample::new("range", ErrorKind::Value, "got 2 bins from 1 to 1", move || x().histc(2, 1.0, 1.0)),
+        ErrorSample::new("range", ErrorKind::Value, "got 2 bins from 2 to 1", move || x().histc(2, 2.0, 1.0)),
+        ErrorSample::new(
+            "NaN",
+            ErrorKind::Value,
+            "histc: expected finite elements to take the range from, got NaN",
+            || Tensor::from([1.0, f64::NAN]).histc(2, 0.0, 0.0),
+        ),
     ]
 }

@@ -14,6 +14,7 @@ mod complex;
 mod counted;
 mod diag;
 mod discrete;
+mod distance;
 #[cfg(feature = "dynamic")]
 pub mod dynamic;
 mod extreme_dim;
@@ -29,6 +30,7 @@ mod linalg;
 mod loss;
 mod matmul;
 mod median;
+mod mode;
 mod modulo;
 mod moments;
 mod nan;
@@ -44,6 +46,7 @@ mod reduction;
 pub(crate) mod region;
 mod regression;
 mod running;
+mod scaled;
 mod scan;
 mod selection;
 pub(crate) mod shape;
@@ -67,6 +70,7 @@ pub use linalg::power::multi_dot;
 pub use loss::Reduction;
 pub use matmul::einsum;
 pub use matmul::tensordot::Contracted;
+pub use modulo::RoundingMode;
 pub use quantile::Interpolation;
 pub use shape::pad::PadMode;
 pub use stacks::{column_stack, dstack, hstack, vstack};
@@ -86,6 +90,7 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     combine::OPS,
     complex::OPS,
     diag::OPS,
+    distance::OPS,
     extreme_dim::OPS,
     extremes::OPS,
     #[cfg(feature = "fft")]
@@ -117,6 +122,7 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     matmul::ranked::OPS,
     matmul::tensordot::OPS,
     median::OPS,
+    mode::OPS,
     modulo::OPS,
     moments::OPS,
     nan::OPS,
@@ -144,6 +150,7 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     region::OPS,
     regression::OPS,
     running::OPS,
+    scaled::OPS,
     scan::OPS,
     shape::like::OPS,
     shape::pad::OPS,
@@ -163,10 +170,11 @@ static FAMILIES: &[&[table::OpInfo]] = &[
     unary::exponential::OPS,
     unary::gated::CLAMPED,
     unary::gated::OPS,
+    unary::normal::OPS,
     unary::rounding::OPS,
     unary::rounding::WITH_PARAMETERS,
     unary::sign::OPS,
-    unary::special::NORMAL,
+    unary::special::ODDS,
     unary::special::OPS,
     unary::special::WITH_PARAMETERS,
     unary::trigonometric::OPS,

@@ -91,6 +91,46 @@ ops! { OPS;
         in_place: true, samples: floor_divide_samples, errors: floor_divide_errors,
         python: floor_divide(divisor as other)
     };
+
+    /// The quotient of each element and `divisor`, rounded as `rounding_mode` says: without one it is
+    /// [`div`](Tensor::div), with [`RoundingMode::Floor`] it is [`floor_divide`](Tensor::floor_divide).
+    ///
+    /// # Shapes
+    /// Both operands broadcast against each other.
+    ///
+    /// # Dtypes
+    /// Without a mode those of `div`. With one, floats and integers, promoted by the table of [`DType`], which stay what they
+    /// are; bools become `i64`. Infinity or NaN for a float divisor of 0.
+    ///
+    /// # Derivative
+    /// Without a mode that of `div`; with one none, because the result is discrete.
+    ///
+    /// # Errors
+    /// `Shape` if the shapes do not broadcast; with a mode also `Value` for an integer divisor of 0, and `Dtype` for complex
+    /// numbers.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::{RoundingMode, Tensor};
+    /// let x = Tensor::from([7, -7]);
+    /// assert_eq!(x.div_with(2, Some(RoundingMode::Trunc))?.to_vec::<i32>()?, [3, -3]);
+    /// assert_eq!(x.div_with(2, Some(RoundingMode::Floor))?.to_vec::<i32>()?, [3, -4]);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    fn div_with(&self, divisor: impl Operand, rounding_mode: Option<RoundingMode>) -> Result<Tensor> = div_with {
+        in_place: true, samples: div_with_samples, errors: div_with_errors,
+        python: div(divisor as other, rounding_mode),
+        python: divide(divisor as other, rounding_mode)
+    };
+}
+
+/// How [`Tensor::div_with`] rounds quotients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RoundingMode {
+    /// Towards zero.
+    Trunc,
+    /// Down.
+    Floor,
 }
 
 /// Numbers with a remainder.
@@ -101,10 +141,12 @@ trait Divides: Element {
     fn plus(self, other: Self) -> Self;
     /// The quotient rounded down; 0 for an integer divisor of 0.
     fn quotient(self, divisor: Self) -> Self;
+    /// The quotient rounded towards zero; 0 for an integer divisor of 0.
+    fn whole_quotient(self, divisor: Self) -> Self;
 }
 
 macro_rules! divides {
-    ($($t:ty: $rest:expr, $quotient:expr;)*) => { $(
+    ($($t:ty: $rest:expr, $whole:expr, $quotient:expr;)*) => { $(
         impl Divides for $t {
             #[inline(always)]
             fn rest(self, divisor: $t) -> $t { $rest(self, divisor) }
@@ -114,30 +156,33 @@ macro_rules! divides {
             fn plus(self, other: $t) -> $t { self + other }
             #[inline(always)]
             fn quotient(self, divisor: $t) -> $t { $quotient(self, divisor) }
+            #[inline(always)]
+            fn whole_quotient(self, divisor: $t) -> $t { $whole(self, divisor) }
         }
     )* };
 }
 divides! {
-    u8: |a: u8, b: u8| a.checked_rem(b).unwrap_or(0), |a: u8, b: u8| a.checked_div(b).unwrap_or(0);
+    u8: |a: u8, b: u8| a.checked_rem(b).unwrap_or(0), |a: u8, b: u8| a.checked_div(b).unwrap_or(0),
+        |a: u8, b: u8| a.checked_div(b).unwrap_or(0);
     // The one quotient that is out of range leaves nothing.
-    i32: |a: i32, b: i32| a.checked_rem(b).unwrap_or(0), |a: i32, b: i32| match b {
+    i32: |a: i32, b: i32| a.checked_rem(b).unwrap_or(0), |a: i32, b: i32| if b == 0 { 0 } else { a.wrapping_div(b) }, |a: i32, b: i32| match b {
         0 => 0,
         // The one quotient that is out of range wraps.
         _ => a.wrapping_div(b) - i32::from(a.wrapping_rem(b) != 0 && (a < 0) != (b < 0)),
     };
-    i64: |a: i64, b: i64| a.checked_rem(b).unwrap_or(0), |a: i64, b: i64| match b {
+    i64: |a: i64, b: i64| a.checked_rem(b).unwrap_or(0), |a: i64, b: i64| if b == 0 { 0 } else { a.wrapping_div(b) }, |a: i64, b: i64| match b {
         0 => 0,
         // The one quotient that is out of range wraps.
         _ => a.wrapping_div(b) - i64::from(a.wrapping_rem(b) != 0 && (a < 0) != (b < 0)),
     };
-    f32: |a: f32, b: f32| a % b, |a: f32, b: f32| {
+    f32: |a: f32, b: f32| a % b, |a: f32, b: f32| (a / b).trunc(), |a: f32, b: f32| {
         let rest = a % b;
         let down = rest != 0.0 && (rest < 0.0) != (b < 0.0);
         // Without the rest the quotient is whole but for rounding.
         let whole = ((a - rest) / b).round() - if down { 1.0 } else { 0.0 };
         if b == 0.0 { a / b } else { whole }
     };
-    f64: |a: f64, b: f64| a % b, |a: f64, b: f64| {
+    f64: |a: f64, b: f64| a % b, |a: f64, b: f64| (a / b).trunc(), |a: f64, b: f64| {
         let rest = a % b;
         let down = rest != 0.0 && (rest < 0.0) != (b < 0.0);
         // Without the rest the quotient is whole but for rounding.
@@ -163,6 +208,16 @@ fn remainder(a: &Tensor, divisor: impl Operand) -> Result<Tensor> {
 
 fn floor_divide(a: &Tensor, divisor: impl Operand) -> Result<Tensor> {
     divide::<FloorDivide>(a, divisor)
+}
+
+fn div_with(a: &Tensor, divisor: impl Operand, rounding_mode: Option<RoundingMode>) -> Result<Tensor> {
+    match rounding_mode {
+        None => a.div(divisor),
+        Some(RoundingMode::Trunc) => divide::<TruncDivide>(a, divisor),
+        Some(RoundingMode::Floor) => {
+            floor_divide(a, divisor).map_err(|e| e.renamed(FloorDivide::NAME, TruncDivide::NAME))
+        }
+    }
 }
 
 fn check_divisor(op: &str, b: &Array) -> Result<()> {
@@ -230,6 +285,18 @@ impl Binary for FloorDivide {
     }
 }
 
+struct TruncDivide;
+
+impl Binary for TruncDivide {
+    const NAME: &'static str = "div";
+    const DIFFERENTIABLE: bool = false;
+    fn kernel(a: &Array, b: &Array, shape: &[usize]) -> Result<Array> {
+        check_divisor("div", b)?;
+        dispatch!(a.dtype(), "div", number, T =>
+            Ok(map::zip::<T, T, T>(a, b, shape, #[inline(always)] |a, b| a.whole_quotient(b))))
+    }
+}
+
 fn fmod_samples() -> Vec<Sample> {
     // Away from the multiples, where the quotient jumps.
     let mut all = binary_samples(
@@ -269,6 +336,29 @@ fn floor_divide_samples() -> Vec<Sample> {
     let mut all = vec![rounded, number];
     all.extend(signs(call, |x, y| (x / y).floor()));
     all.into_iter().map(Sample::not_differentiable).collect()
+}
+
+fn div_with_samples() -> Vec<Sample> {
+    let mut all = binary_samples((0.5, 2.0), |a, b| a.div_with(b, None), |a, b| a / b);
+    let rounded = [
+        ("down", signs(|x, y| x.div_with(y, Some(RoundingMode::Floor)), |x, y| (x / y).floor())),
+        ("towards zero", signs(|x, y| x.div_with(y, Some(RoundingMode::Trunc)), |x, y| (x / y).trunc())),
+    ];
+    for (how, samples) in rounded {
+        all.extend(samples.into_iter().map(|mut sample| {
+            sample.label = format!("{how}, {}", sample.label);
+            sample.not_differentiable()
+        }));
+    }
+    all
+}
+
+fn div_with_errors() -> Vec<ErrorSample> {
+    let mut all = errors_of(|x, y| x.div_with(y, Some(RoundingMode::Trunc)));
+    all.push(ErrorSample::new("zero, down", ErrorKind::Value, "div: expected integer divisors other than 0", || {
+        Tensor::from([3, 4]).div_with(0, Some(RoundingMode::Floor))
+    }));
+    all
 }
 
 /// Samples with every pair of signs, in floats and in integers.

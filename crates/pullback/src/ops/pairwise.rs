@@ -115,7 +115,7 @@ ops! { OPS;
 }
 
 /// Applies a function of two floats.
-fn pair<K: Binary>(a: &Tensor, rhs: impl Operand) -> Result<Tensor> {
+pub(super) fn pair<K: Binary>(a: &Tensor, rhs: impl Operand) -> Result<Tensor> {
     rhs.with_operand(K::NAME, a.dtype().to_float(), |b| with_common_dtype(a, b, true, binary::<K>))
 }
 
@@ -234,7 +234,7 @@ fn flat(values: Operands<'_>) -> Result<Tensor> {
 }
 
 /// `a - b`, and 0 for equal infinities.
-fn difference(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+pub(super) fn difference(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     let same = binary::<SameInfinity>(a, b)?;
     let zero = constant(0.0, a);
     same.where_(&zero, a)?.sub(same.where_(&zero, b)?)
@@ -316,11 +316,15 @@ fn xlogy_kinks() -> Vec<Kink> {
 }
 
 fn pair_errors() -> Vec<ErrorSample> {
+    pair_errors_of(|a, b| a.hypot(b).and(a.atan2(b)).and(a.logaddexp(b)))
+}
+
+pub(super) fn pair_errors_of(call: fn(&Tensor, &Tensor) -> Result<Tensor>) -> Vec<ErrorSample> {
     let (a, b) = (sample_tensor(&[2, 3], 0.0, 1.0, 1), sample_tensor(&[4], 0.0, 1.0, 2));
     vec![ErrorSample::new(
         "shapes",
         ErrorKind::Shape,
         "shapes must broadcast, got lhs f64[2,3] and rhs f64[4]",
-        move || a.hypot(&b).and(a.atan2(&b)).and(a.logaddexp(&b)),
+        move || call(&a, &b),
     )]
 }

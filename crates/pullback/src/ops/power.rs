@@ -88,6 +88,30 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn pow(&self, exponent: impl Operand) -> Result<Tensor> = pow { in_place: true, samples: pow_samples, errors: pow_errors, kinks: pow_kinks };
+
+    /// [`pow`](Tensor::pow) in double precision: of anything, also of integers by negative ones.
+    ///
+    /// # Shapes
+    /// Both operands broadcast against each other.
+    ///
+    /// # Dtypes
+    /// All. The result is `f64`, or `c128` if either operand is complex.
+    ///
+    /// # Derivative
+    /// That of [`pow`](Tensor::pow).
+    ///
+    /// # Errors
+    /// `Shape` if the shapes do not broadcast.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::Tensor;
+    /// assert_eq!(Tensor::from([2, 4]).float_power(-1)?.to_vec::<f64>()?, [0.5, 0.25]);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    fn float_power(&self, exponent: impl Operand) -> Result<Tensor> = float_power {
+        samples: float_power_samples, errors: float_power_errors, kinks: float_power_kinks
+    };
 }
 
 /// Whole powers, apart from those that have an operation of their own.
@@ -205,6 +229,16 @@ fn pow(x: &Tensor, exponent: impl Operand) -> Result<Tensor> {
                 .to_dtype(Scalar::Int(n).promote_with(x.dtype())),
         },
     }
+}
+
+fn float_power(x: &Tensor, exponent: impl Operand) -> Result<Tensor> {
+    let wide = |t: &Tensor| t.to_dtype(if t.dtype().is_complex() { DType::C128 } else { DType::F64 });
+    let x = wide(x)?;
+    let found = match exponent.as_scalar() {
+        Some(_) => pow(&x, exponent),
+        None => exponent.with_operand("float_power", x.dtype(), |e| pow(&x, &wide(e)?)),
+    };
+    found.map_err(|e| e.renamed("pow", "float_power"))
 }
 
 impl Binary for Pow {
@@ -386,6 +420,34 @@ fn pow_samples() -> Vec<Sample> {
             .not_differentiable(),
     );
     all
+}
+
+fn float_power_samples() -> Vec<Sample> {
+    let fixed = |mut sample: Sample| {
+        sample.fixed_dtype = true;
+        sample
+    };
+    let mut all = binary_samples((0.5, 2.0), |a, b| a.float_power(b), |a, b| (a.ln() * b).exp());
+    all.push(
+        Sample::one("integers", [Tensor::from([-3i64, 2, 2]), Tensor::from([3i64, -1, 10])], |x| {
+            x[0].float_power(&x[1])
+        })
+        .reference(|_| vec![Naive { shape: vec![3], data: vec![-27.0, 0.5, 1024.0] }])
+        .not_differentiable(),
+    );
+    all.push(
+        Sample::one("number", [sample_tensor(&[2, 3], 0.5, 2.0, 1)], |x| x[0].float_power(3))
+            .reference(|x| vec![Naive { shape: vec![2, 3], data: x[0].data.iter().map(|v| v * v * v).collect() }]),
+    );
+    all.into_iter().map(fixed).collect()
+}
+
+fn float_power_errors() -> Vec<ErrorSample> {
+    super::pairwise::pair_errors_of(|a, b| a.float_power(b))
+}
+
+fn float_power_kinks() -> Vec<Kink> {
+    vec![Kink::new("base 0", Tensor::from([0.0, 0.0]), [0.0, 1.0], |x| x.float_power(Tensor::from([0, 1])))]
 }
 
 fn pow_errors() -> Vec<ErrorSample> {

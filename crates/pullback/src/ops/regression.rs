@@ -299,7 +299,15 @@ fn binary_cross_entropy_with_logits(
 
 fn kl_div(x: &Tensor, target: &Tensor, log_target: bool, reduction: Reduction) -> Result<Tensor> {
     let (x, t) = pair("kl_div", x, target)?;
-    reduction.of(&if log_target { t.exp()?.mul(t.sub(x)?)? } else { t.xlogy(&t)?.sub(t.mul(x)?)? })
+    reduction.of(&if log_target {
+        // What has no probability adds nothing, whatever the logarithms.
+        let gone = t.eq(f64::NEG_INFINITY)?;
+        let t = gone.where_(0, t)?;
+        gone.where_(0, t.exp()?.mul(t.sub(x)?)?)?
+    } else {
+        let gone = t.eq(0)?.logical_and(x.isinf()?)?;
+        t.xlogy(&t)?.sub(t.mul(gone.where_(0, x)?)?)?
+    })
 }
 
 type Loss = fn(&Tensor, &Tensor, Reduction) -> Result<Tensor>;

@@ -31,7 +31,7 @@ ops! { OPS;
     ///
     /// # Errors
     /// `Shape` for more than two dimensions, or weights that do not fit; `Dtype` for `fweights` that are not integers; `Value` for
-    /// weights below 0 or NaN.
+    /// weights below 0 or NaN, or that sum to 0.
     ///
     /// # Example
     /// ```
@@ -259,6 +259,24 @@ impl Discrete for NotNegative {
     }
 }
 
+/// Passes on a sum of weights that is not 0.
+#[derive(Clone, Debug)]
+struct NotZero;
+
+impl Discrete for NotZero {
+    const NAME: &'static str = "cov";
+    fn kernel(&self, total: &Array) -> Result<Array> {
+        let total = contiguous(total);
+        if total.as_slice::<f64>().is_some_and(|all| all.contains(&0.0)) {
+            bail!(Value, "cov: expected weights with a sum other than 0");
+        }
+        Ok(total)
+    }
+    fn batched(&self) -> NotZero {
+        NotZero
+    }
+}
+
 fn cov(x: &Tensor, correction: usize, fweights: Option<&Tensor>, aweights: Option<&Tensor>) -> Result<Tensor> {
     let op = "cov";
     let (rows, single) = variables(op, x)?;
@@ -294,6 +312,7 @@ fn cov(x: &Tensor, correction: usize, fweights: Option<&Tensor>, aweights: Optio
         }
         Some(w) => {
             let total = w.sum()?;
+            discrete(NotZero, &total.to_dtype(DType::F64)?)?;
             let deviation = centred(rows.mul(w)?.sum_dims(&[1], true)?.div(&total)?)?;
             let spent = match aweights {
                 Some(a) => w.mul(a)?.sum()?.div(&total)?.mul(correction as f64)?,
@@ -429,6 +448,9 @@ fn cov_errors() -> Vec<ErrorSample> {
             "cov: expected `fweights` of at least 0, got -1 at position [0]",
             move || x().cov(1, Some(&Tensor::from([-1i64, 2, 3])), None),
         ),
+        ErrorSample::new("zeros", ErrorKind::Value, "cov: expected weights with a sum other than 0", move || {
+            x().cov(1, Some(&Tensor::from([0i64, 2, 0])), Some(&Tensor::from([1.0, 0.0, 3.0])))
+        }),
         ErrorSample::new("dtype", ErrorKind::Dtype, "cov: expected `fweights` of integers, got f64[3]", move || {
             x().cov(1, Some(&Tensor::from([1.0, 2.0, 3.0])), None)
         }),

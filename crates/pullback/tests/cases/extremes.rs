@@ -307,3 +307,64 @@ fn correlations_do_not_depend_on_the_unit() {
         near(&slope(&x).iter().map(|v| v * scale).collect::<Vec<_>>(), &exact_slope, 1e-4);
     }
 }
+
+#[test]
+fn divergences_of_what_has_no_probability_are_zero() {
+    let none = Reduction::None;
+    for dtype in [DType::F64, DType::F32] {
+        let to = |x: &[f64]| Tensor::from(x.to_vec()).to_dtype(dtype).unwrap();
+        let (x, t) = (to(&[-INF, -2.0, -INF, 0.0]), to(&[0.0, 0.0, 0.5, 1.0]));
+        assert_eq!(f64s(&x.kl_div(&t, false, none).unwrap()), [0.0, 0.0, INF, 0.0]);
+        assert_eq!(slopes(|x| x.kl_div(&t, false, none), &x), [0.0, 0.0, -0.5, -1.0]);
+        let gone = to(&[-INF]);
+        assert_eq!(slopes(|t| gone.kl_div(t, false, none), &to(&[0.0])), [0.0]);
+        let (x, t) = (to(&[-INF, -2.0, -INF, 0.0]), to(&[-INF, -INF, 0.0, 0.0]));
+        assert_eq!(f64s(&x.kl_div(&t, true, none).unwrap()), [0.0, 0.0, INF, 0.0]);
+        assert_eq!(slopes(|x| x.kl_div(&t, true, none), &x), [0.0, 0.0, -1.0, -1.0]);
+        let (x, t) = (to(&[-INF, -2.0, 0.0]), to(&[-INF, -INF, 0.0]));
+        assert_eq!(slopes(|t| x.kl_div(t, true, none), &t), [0.0, 0.0, 1.0]);
+    }
+}
+
+#[test]
+fn poisson_losses_of_extreme_rates_are_limits() {
+    let none = Reduction::None;
+    for dtype in [DType::F64, DType::F32] {
+        let to = |x: &[f64]| Tensor::from(x.to_vec()).to_dtype(dtype).unwrap();
+        let (x, t) = (to(&[-INF, -INF, INF, INF, 0.0]), to(&[0.0, 2.0, 0.0, 2.0, 3.0]));
+        assert_eq!(f64s(&x.poisson_nll_loss(&t, true, none).unwrap()), [0.0, INF, INF, INF, 1.0]);
+        for (x, t, slope) in [(-INF, 0.0, 0.0), (-INF, 2.0, -2.0), (INF, 0.0, INF), (INF, 2.0, INF), (0.0, 3.0, -2.0)] {
+            assert_eq!(slopes(|x| x.poisson_nll_loss(&to(&[t]), true, none), &to(&[x])), [slope]);
+        }
+        let (x, t) = (to(&[0.0, INF, INF]), to(&[0.0, 0.0, 2.0]));
+        assert_eq!(f64s(&x.poisson_nll_loss(&t, false, none).unwrap()), [0.0, INF, INF]);
+        assert_eq!(slopes(|x| x.poisson_nll_loss(&t, false, none), &x), [1.0, 1.0, 1.0]);
+    }
+}
+
+#[test]
+fn directions_do_not_depend_on_the_scale() {
+    let (a, b) = ([3.0, -1.0, 2.0], [1.0, 2.0, 2.0]);
+    let expected = 5.0 / 14f64.sqrt() / 3.0;
+    for scale in [1e-30, 1e-20, 1.0, 1e20, 1e30] {
+        let (x, y) = (scaled(&a, scale), scaled(&b, scale));
+        let cosine = |x: &Tensor| x.cosine_similarity(&y, 0, 1e-38);
+        near(&f64s(&cosine(&x).unwrap()), &[expected], 1e-6);
+        // The slope is (b/|b| - cosine·a/|a|)/|a|.
+        let length = 14f64.sqrt();
+        let slope: Vec<f64> =
+            a.iter().zip(b).map(|(a, b)| (b / 3.0 - expected * a / length) / (length * scale)).collect();
+        near(&f64s(&grad(cosine)(&x).unwrap()), &slope, 1e-5);
+    }
+}
+
+#[test]
+fn deviations_around_a_mean_that_overflows() {
+    let data = [3.0, 3.2, 2.6, 3.4];
+    let mean = 3.05;
+    let deviation = (data.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / 3.0).sqrt();
+    for x in [scaled(&data, 1e38), Tensor::from(data.map(|v| v * 5e307))] {
+        let unit = if x.dtype() == DType::F32 { 1e38 } else { 5e307 };
+        near(&f64s(&x.std().unwrap()), &[deviation * unit], 1e-5);
+    }
+}

@@ -1,7 +1,7 @@
 //! Operations that are made of others by name, as [`call`](crate::call) does the others.
 
 use pullback::nn::Approximate;
-use pullback::{DType, NormOrder, Result, Tensor, column_stack, dstack, hstack, vstack};
+use pullback::{DType, NormOrder, Result, RoundingMode, Tensor, column_stack, dstack, hstack, vstack};
 
 use crate::call::Parameters;
 
@@ -63,6 +63,21 @@ pub fn call(op: &str, p: &[&str], inputs: &[Tensor]) -> Option<Result<Vec<Tensor
         "logit" => x.logit(),
         "logit_with" => x.logit_with(p.maybe(0)),
         "ndtr" => x.ndtr(),
+        "ndtri" => x.ndtri(),
+        "log_ndtr" => x.log_ndtr(),
+        "entr" => x.entr(),
+        "xlog1py" => x.xlog1py(y),
+        "logaddexp2" => x.logaddexp2(y),
+        "copysign" => x.copysign(y),
+        "ldexp" => x.ldexp(y),
+        "float_power" => x.float_power(y),
+        "signbit" => x.signbit(),
+        "frexp" => return Some(x.frexp().map(|(a, b)| vec![a, b])),
+        "div_with" => x.div_with(y, Some(if p.0[0] == "trunc" { RoundingMode::Trunc } else { RoundingMode::Floor })),
+        "mode" => return Some(x.mode(p.int(0), p.flag(1)).map(|(a, b)| vec![a, b])),
+        "dist" => x.dist(y, p.float(0)),
+        "pdist" => x.pdist(p.float(0)),
+        "renorm" => x.renorm(p.float(0), p.int(1), p.float(2)),
         "round_with" => x.round_with(p.int(0) as i32),
         "frac" => x.frac(),
         "deg2rad" => x.deg2rad(),

@@ -224,3 +224,24 @@ pub(crate) fn normal_quantile(p: f64) -> f64 {
     }
     y
 }
+
+/// The density of the normal distribution over its distribution function, and the sum of that and `x`, which is small far below 0:
+/// there by the continued fraction of Laplace, from the inside out.
+pub(crate) fn normal_hazard(x: f64) -> (f64, f64) {
+    if x < -4.0 {
+        let above = (1..=24).rev().fold(0.0, |rest, k| f64::from(k) / (rest - x));
+        return (above - x, above);
+    }
+    let below = 0.5 * Float::erfc(-x * std::f64::consts::FRAC_1_SQRT_2);
+    let hazard = (-0.5 * x * x).exp() / ((2.0 * PI).sqrt() * below);
+    (hazard, x + hazard)
+}
+
+/// The logarithm of the distribution function of the normal distribution.
+pub(crate) fn log_ndtr(x: f64) -> f64 {
+    if x < -4.0 {
+        return -0.5 * x * x - 0.5 * (2.0 * PI).ln() - normal_hazard(x).0.ln();
+    }
+    let scaled = x * std::f64::consts::FRAC_1_SQRT_2;
+    if x > 0.0 { (-0.5 * Float::erfc(scaled)).ln_1p() } else { (0.5 * Float::erfc(-scaled)).ln() }
+}

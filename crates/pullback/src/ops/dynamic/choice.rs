@@ -3,7 +3,7 @@
 use super::argument::{FromValue, Value};
 use super::{Kind, Literal, unexpected};
 use crate::nn::{Approximate, ConvPadding, GridMode, GridPadding, InterpolateMode, PerDim};
-use crate::{GridOrder, Interpolation, MatrixNorm, NormOrder, Reduce, Reduction, Result};
+use crate::{GridOrder, Interpolation, MatrixNorm, NormOrder, Reduce, Reduction, Result, RoundingMode};
 
 /// Writes the names of the values of an enumeration, of which the first is the default if `default` is given.
 macro_rules! choice {
@@ -28,6 +28,7 @@ choice! {
         "higher" => Interpolation::Higher, "midpoint" => Interpolation::Midpoint, "nearest" => Interpolation::Nearest;
     Reduce: "sum" => Reduce::Sum, "prod" => Reduce::Prod, "mean" => Reduce::Mean, "amax" => Reduce::Amax,
         "amin" => Reduce::Amin;
+    RoundingMode: "trunc" => RoundingMode::Trunc, "floor" => RoundingMode::Floor;
     GridOrder [default "ij"]: "ij" => GridOrder::Ij, "xy" => GridOrder::Xy;
     InterpolateMode [default "nearest"]: "nearest" => InterpolateMode::Nearest,
         "nearest-exact" => InterpolateMode::NearestExact, "linear" => InterpolateMode::Linear,

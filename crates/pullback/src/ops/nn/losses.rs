@@ -9,6 +9,7 @@ use crate::kernels::classes::position;
 use crate::kernels::copy::contiguous;
 use crate::kernels::resample::Taps;
 use crate::ops::discrete::{Discrete, discrete};
+use crate::ops::distance::{check_power, difference};
 use crate::ops::family::broadcast_shape;
 use crate::ops::reduce::to_float;
 use crate::ops::regression::loss_weight;
@@ -447,9 +448,14 @@ fn binary_cross_entropy(x: &Tensor, target: &Tensor, options: impl Into<BinaryCr
 
 fn poisson_nll_loss(x: &Tensor, target: &Tensor, log_input: bool, reduction: Reduction) -> Result<Tensor> {
     let (x, [t]) = same("poisson_nll_loss", x, [("target", target)])?;
+    // Beside an infinite rate its logarithm counts nothing, nor does that of 0 where nothing was counted.
+    let far = x.eq(f64::INFINITY)?;
     reduction.of(&match log_input {
-        true => x.exp()?.sub(&t.mul(&x)?)?,
-        false => x.sub(&t.mul(&x.add(held(1e-8, x.dtype()))?.log()?)?)?,
+        true => {
+            let far = far.logical_or(&x.eq(f64::NEG_INFINITY)?.logical_and(&t.eq(0)?)?)?;
+            x.exp()?.sub(&t.mul(&far.where_(0, &x)?)?)?
+        }
+        false => x.sub(&t.mul(&far.where_(0, &x)?.add(held(1e-8, x.dtype()))?.log()?)?)?,
     })
 }
 
@@ -547,8 +553,9 @@ fn cosine_similarity(x: &Tensor, other: &Tensor, dim: isize, eps: f64) -> Result
     let whole = |t: &Tensor| crate::ops::shape::broadcast_to(&to_float(t)?, &shape);
     let (x, y) = (whole(x)?, whole(other)?);
     let dims = [k as isize];
-    let length = |t: &Tensor| t.norm_dims(2.0, &dims, false)?.clamp(Some(held(eps, t.dtype())), None);
-    x.mul(&y)?.sum_dims(&dims, false)?.div(&length(&x)?)?.div(&length(&y)?)
+    // Of vectors of length 1, whose products are in range.
+    let unit = |t: &Tensor| t.div(&t.norm_dims(2.0, &dims, true)?.clamp(Some(held(eps, t.dtype())), None)?);
+    unit(&x)?.mul(&unit(&y)?)?.sum_dims(&dims, false)
 }
 
 fn pairwise_distance(x: &Tensor, other: &Tensor, p: f64, eps: f64, keepdim: bool) -> Result<Tensor> {
@@ -565,13 +572,6 @@ pub(super) fn held(eps: f64, dtype: DType) -> f64 {
     if dtype == DType::F16 && eps > 0.0 { eps.max(2f64.powi(-24)) } else { eps }
 }
 
-fn check_power(op: &str, p: f64) -> Result<()> {
-    if p.is_nan() {
-        bail!(Value, "{op}: expected a number p, got {p}");
-    }
-    Ok(())
-}
-
 fn cdist(x: &Tensor, other: &Tensor, p: f64) -> Result<Tensor> {
     let op = "cdist";
     check_power(op, p)?;
@@ -579,8 +579,7 @@ fn cdist(x: &Tensor, other: &Tensor, p: f64) -> Result<Tensor> {
         bail!(Shape, "{op}: expected rows [.., m, n] and [.., r, n] of one size, got {} and {}", x.ty(), other.ty());
     }
     let (x, y) = (x.unsqueeze(-2)?, other.unsqueeze(-3)?);
-    broadcast_shape(op, &x, &y)?;
-    to_float(&x)?.sub(&to_float(&y)?)?.norm_dims(p, &[-1], false)
+    difference(op, &x, &y)?.norm_dims(p, &[-1], false)
 }
 
 fn normalize(x: &Tensor, p: f64, dim: isize, eps: f64) -> Result<Tensor> {

@@ -3,6 +3,7 @@
 pub(super) mod activation;
 pub(super) mod exponential;
 pub(super) mod gated;
+pub(super) mod normal;
 pub(super) mod rounding;
 pub(super) mod sign;
 pub(super) mod special;

@@ -2,13 +2,13 @@
 
 use super::{Facts, by_dtype, constant};
 use crate::array::Array;
-use crate::dtype::{Element, dispatch};
+use crate::dtype::{Element, Scalar, dispatch};
 use crate::kernels::math::{self, Float};
-use crate::kernels::{complex, map};
+use crate::kernels::{cast, complex, map};
 use crate::ops::arith::Arithmetic;
 use crate::ops::complex::real_slope;
 use crate::ops::family::{Slope, Unary, slope};
-use crate::{Result, Tensor};
+use crate::{DType, Result, Tensor};
 
 by_dtype! { OPS;
     /// The negative, elementwise.
@@ -28,6 +28,11 @@ by_dtype! { OPS;
         derivative "0 everywhere, also at 0.",
         example "assert_eq!(Tensor::from([3.0, 0.0, -2.0]).sign()?.to_vec::<f64>()?, [1.0, 0.0, -1.0]);";
 
+    /// True where an element has a minus sign: also for -0, and for a NaN that has one.
+    signbit = SignBit, dtypes "All but complex numbers; the result is bool.", derivative "None: the result is discrete.",
+        example "assert_eq!(Tensor::from([3.0, -0.0, 0.0]).signbit()?.to_vec::<bool>()?, [false, true, false]);",
+        python: signbit();
+
     /// The square, elementwise.
     square = Square,
         dtypes "Numbers, which stay what they are; integers wrap on overflow. A bool is an error.",
@@ -46,6 +51,7 @@ trait Signed: Arithmetic + Element + PartialOrd {
     fn negative(self) -> Self;
     fn magnitude(self) -> Self;
     fn direction(self) -> Self;
+    fn has_minus(self) -> bool;
     /// The number itself unless it is negative or zero: NaN stays.
     #[inline(always)]
     fn positive_part(self) -> Self {
@@ -62,6 +68,8 @@ macro_rules! signed {
             fn magnitude(self) -> $f { Float::abs(self) }
             #[inline(always)]
             fn direction(self) -> $f { Float::sign(self) }
+            #[inline(always)]
+            fn has_minus(self) -> bool { Float::is_sign_negative(self) }
         })*
         $(impl Signed for $i {
             #[inline(always)]
@@ -72,6 +80,8 @@ macro_rules! signed {
             fn direction(self) -> $i {
                 if self < <$i>::ZERO { <$i>::ZERO.wrapping_sub(1) } else { <$i>::from(self > 0) }
             }
+            #[inline(always)]
+            fn has_minus(self) -> bool { self < <$i>::ZERO }
         })*
     };
 }
@@ -155,6 +165,25 @@ impl Unary for Sign {
     #[inline]
     fn kernel(x: &Array) -> Result<Array> {
         dispatch!(x.dtype(), "sign", number, T => Ok(map::map::<T, T>(x, #[inline(always)] |x| x.direction())))
+    }
+}
+
+impl Facts for SignBit {
+    const DOMAIN: (f64, f64) = (-2.0, 2.0);
+    const IS_TEST: bool = true;
+    fn reference(x: f64) -> f64 {
+        if x < 0.0 { 1.0 } else { 0.0 }
+    }
+}
+
+impl Unary for SignBit {
+    const NAME: &'static str = "signbit";
+    const DIFFERENTIABLE: bool = false;
+    fn kernel(x: &Array) -> Result<Array> {
+        if x.dtype() == DType::Bool {
+            return Ok(cast::full(x.shape(), Scalar::Bool(false), DType::Bool));
+        }
+        dispatch!(x.dtype(), "signbit", number, T => Ok(map::map::<T, bool>(x, #[inline(always)] |x| x.has_minus())))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The gamma function and what belongs to it, modified Bessel functions, and the inverse of the error function.
 
-use std::f64::consts::{FRAC_1_SQRT_2, PI};
+use std::f64::consts::PI;
 
 use super::activation::erf_series;
 use super::{Facts, Smooth, kinks_with, samples_with, smooth};
@@ -28,16 +28,11 @@ smooth! { OPS;
         example "assert_eq!(Tensor::from([0.0, 1.0]).erfinv()?.to_vec::<f64>()?, [0.0, f64::INFINITY]);";
 }
 
-smooth! { NORMAL;
+smooth! { ODDS;
     /// The logarithm of the odds `x/(1 - x)`, elementwise, exact also near one half: the inverse of
     /// [`sigmoid`](Tensor::sigmoid). It is infinite at 0 and 1, and NaN beyond.
     logit = Logit, derivative "`1/(x·(1 - x))`, infinite at 0 and 1 and NaN beyond.",
         example "assert_eq!(Tensor::from([0.5, 1.0]).logit()?.to_vec::<f64>()?, [0.0, f64::INFINITY]);";
-
-    /// The distribution function of the standard normal distribution, elementwise, exact also far below 0.
-    ndtr = Ndtr, derivative "The density, `exp(-x²/2)/sqrt(2π)`.",
-        example "assert_eq!(Tensor::from([0.0, 40.0]).ndtr()?.to_vec::<f64>()?, [0.5, 1.0]);",
-        python: function::ndtr(), python: special::ndtr();
 }
 
 ops! { WITH_PARAMETERS;
@@ -200,7 +195,7 @@ ops! { WITH_PARAMETERS;
 }
 
 /// All elements, through a function of one `f64`.
-fn in_double<T: Float>(x: &Array, f: impl Fn(f64) -> f64 + Copy + Send + Sync) -> Array {
+pub(super) fn in_double<T: Float>(x: &Array, f: impl Fn(f64) -> f64 + Copy + Send + Sync) -> Array {
     map::map::<T, T>(x, move |x| T::from_f64(f(x.to_f64())))
 }
 
@@ -288,25 +283,6 @@ fn logit_with_errors() -> Vec<ErrorSample> {
 
 fn logit_with_kinks() -> Vec<Kink> {
     kinks_with(&[(0.25, 16.0 / 3.0), (0.0, 0.0)], |x| x.logit_with(Some(0.25)))
-}
-
-impl Facts for Ndtr {
-    const DOMAIN: (f64, f64) = (-3.0, 3.0);
-    fn reference(x: f64) -> f64 {
-        (1.0 + erf_series(x * FRAC_1_SQRT_2)) / 2.0
-    }
-}
-
-impl Smooth for Ndtr {
-    #[inline(always)]
-    fn scalar<T: Float>(x: T) -> T {
-        Float::erfc(x * T::from_f64(-FRAC_1_SQRT_2)) * T::HALF
-    }
-    fn derivative(d: &Tensor, x: &Tensor, _: &Tensor) -> Result<Tensor> {
-        // Far out, where it is 0, its own derivative would be infinity times 0.
-        let density = x.clamp(Some(-60.0), Some(60.0))?.square()?.mul(-0.5)?.exp()?.mul(1.0 / (2.0 * PI).sqrt())?;
-        mul_owned(density, d.clone())
-    }
 }
 
 impl Facts for Erfinv {
