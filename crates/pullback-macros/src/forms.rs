@@ -462,7 +462,7 @@ pub fn expand(input: TokenStream) -> Result<TokenStream, Error> {
         #[allow(unused_imports)]
         use crate::{
             Tensor,
-            ops::dynamic::{AnyOperand, Argument, Exactly, Form, Literal, NamedNorm, Outcome, Results, Unbiased},
+            ops::dynamic::{AnyOperand, Argument, Exactly, Form, Literal, NamedNorm, AddOrMultiply, Outcome, Results, Unbiased},
         };
         &[#(#forms),*]
     }))

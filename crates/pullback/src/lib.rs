@@ -210,7 +210,7 @@ pub use ops::dynamic;
 #[cfg(feature = "fft")]
 pub use ops::fft;
 pub use ops::{
-    Contracted, GridOrder, Interpolation, MatrixNorm, NormOrder, PadMode, Reduce, Reduction, RoundingMode,
+    Classes, Contracted, GridOrder, Interpolation, MatrixNorm, NormOrder, PadMode, Reduce, Reduction, RoundingMode,
     blackman_window, block_diag, broadcast_tensors, cartesian_prod, cat, column_stack, complex, dstack, einsum,
     hamming_window, hann_window, hstack, meshgrid, multi_dot, nn, polar, stack, vstack,
 };

@@ -1,8 +1,13 @@
 //! Operations the size of whose result depends on the contents of a tensor, which are therefore read.
 
+use super::discrete::{Discrete, discrete};
 use super::index::masks::of_unknown_size;
 use super::table::{ErrorSample, Naive, Sample, ops, sample_tensor};
+use crate::array::Array;
 use crate::error::bail;
+use crate::kernels::classes::position;
+use crate::kernels::copy::contiguous;
+use crate::shape::{with_dim, without_dim};
 use crate::{DType, Error, ErrorKind, Result, Tensor};
 
 ops! { OPS;
@@ -65,32 +70,6 @@ ops! { OPS;
         python: bincount(weights, minlength = 0)
     };
 
-    /// A vector for each element, with 1 at the place that it says and 0 elsewhere, as long as the largest element needs.
-    ///
-    /// This is [`one_hot`](Tensor::one_hot) with a number of classes that the elements say, which therefore are read.
-    ///
-    /// # Shapes
-    /// That of the tensor, and a last dimension for the classes.
-    ///
-    /// # Dtypes
-    /// Integers; the result has `dtype`.
-    ///
-    /// # Errors
-    /// `Index` for an element that is negative; `Dtype` for floats and bools; `ConcreteValueNeeded` for a tensor that is batched by
-    /// `vmap` or written down by `capture`.
-    ///
-    /// # Example
-    /// ```
-    /// use pullback::{DType, Tensor};
-    /// let x = Tensor::from([1, 0]).one_hot_with(DType::I64)?;
-    /// assert_eq!(x.to_vec::<i64>()?, [0, 1, 1, 0]);
-    /// # Ok::<(), pullback::Error>(())
-    /// ```
-    fn one_hot_with(&self, dtype: DType) -> Result<Tensor> = one_hot_with {
-        samples: one_hot_samples, errors: one_hot_errors,
-        python: one_hot(dtype = I64)
-    };
-
     /// Every slice along `dim` repeated as often as `repeats` says, the copies next to each other; without `dim`, every element, in
     /// row-major order.
     ///
@@ -119,13 +98,52 @@ ops! { OPS;
         samples: repeat_by_samples, errors: repeat_by_errors,
         python: repeat_interleave(repeats, dim)
     };
+
+    /// Every slice along `dim` repeated as often as `repeats` says, where the sum of these is known; without `dim`, every element, in
+    /// row-major order.
+    ///
+    /// This is [`repeat_interleave_by`](Tensor::repeat_interleave_by), but as the size of the result does not depend on contents, the
+    /// repeats may differ between lanes and be arguments of graphs.
+    ///
+    /// # Shapes
+    /// `repeats` is a vector with a number for each slice, or with one for all. `dim` has `output_size` elements in the result.
+    ///
+    /// # Dtypes
+    /// All; the numbers are integers.
+    ///
+    /// # Derivative
+    /// The sum over the copies.
+    ///
+    /// # Errors
+    /// `Dim` if `dim` is out of range; `Shape` unless there is a number for each slice, or if the result is too large; `Value` for a
+    /// negative number, or if their sum is not `output_size`; `Dtype` unless they are integers.
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::{Tensor, vmap};
+    /// let x = Tensor::from([1, 2]);
+    /// let f = vmap(move |repeats: &Tensor| x.repeat_interleave_to(repeats, Some(0), 3));
+    /// assert_eq!(f(&Tensor::from([[2, 1], [0, 3]]))?.to_vec::<i32>()?, [1, 1, 2, 2, 2, 2]);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    fn repeat_interleave_to(&self, repeats: &Tensor, dim: Option<isize>, output_size: usize) -> Result<Tensor> =
+        repeat_interleave_to {
+            samples: repeat_to_samples, errors: repeat_to_errors,
+            python: repeat_interleave(repeats, dim: isize, output_size),
+            python: repeat_interleave(repeats, output_size, dim)
+        };
 }
 
-/// The contents of integers, which the size of the result depends on; `help` says what to do where they are not known.
-fn whole(op: &str, x: &Tensor, help: &'static str) -> Result<Vec<i64>> {
+pub(super) fn check_integers(op: &str, x: &Tensor) -> Result<()> {
     if !x.dtype().is_int() {
         bail!(Dtype, "{op}: expected integers, got {}", x.ty(); help = "convert them with `to_dtype`");
     }
+    Ok(())
+}
+
+/// The contents of integers, which the size of the result depends on; `help` says what to do where they are not known.
+pub(super) fn whole(op: &str, x: &Tensor, help: &'static str) -> Result<Vec<i64>> {
+    check_integers(op, x)?;
     let known = |e: Error| if e.kind() == ErrorKind::ConcreteValueNeeded { e.with_help(help) } else { e };
     Tensor::from(x.data(op).map_err(known)?.clone()).to_dtype(DType::I64)?.to_vec()
 }
@@ -138,7 +156,7 @@ fn nonzero_dims(x: &Tensor) -> Result<Vec<Tensor>> {
 }
 
 /// How many whole numbers there are from 0 to the largest.
-fn count(all: &[i64]) -> usize {
+pub(super) fn count(all: &[i64]) -> usize {
     all.iter().max().map_or(0, |&largest| usize::try_from(largest).map_or(0, |n| n.saturating_add(1)))
 }
 
@@ -147,20 +165,16 @@ fn bincount_with(x: &Tensor, weights: Option<&Tensor>, minlength: usize) -> Resu
     x.bincount(weights, count(&all).max(minlength))
 }
 
-fn one_hot_with(x: &Tensor, dtype: DType) -> Result<Tensor> {
-    let all = whole("one_hot", x, "say how many classes there are")?;
-    x.one_hot(count(&all), dtype)
-}
-
-fn repeat_interleave_by(x: &Tensor, repeats: &Tensor, dim: Option<isize>) -> Result<Tensor> {
+/// The tensor whose slices along the dimension are repeated: one for each of `repeats`, unless that is one for all.
+fn slices_to_repeat(x: &Tensor, repeats: &Tensor, dim: Option<isize>) -> Result<(Tensor, usize)> {
     let op = "repeat_interleave";
-    let counts = whole(op, repeats, "the size of the result depends on the repeats: compute them outside")?;
+    check_integers(op, repeats)?;
     let (flat, dim) = match dim {
         Some(dim) => (x.clone(), crate::shape::resolve_dim(op, dim, x.rank(), x.ty())?),
         None => (x.reshape_to(&[x.numel()])?, 0),
     };
     let n = flat.shape()[dim];
-    if repeats.rank() > 1 || (counts.len() != n && counts.len() != 1) {
+    if repeats.rank() > 1 || (repeats.numel() != n && repeats.numel() != 1) {
         bail!(
             Shape,
             "{op}: expected a vector of {n} repeats for dim {dim} of {}, or one for all, got {}",
@@ -168,17 +182,80 @@ fn repeat_interleave_by(x: &Tensor, repeats: &Tensor, dim: Option<isize>) -> Res
             repeats.ty()
         );
     }
+    Ok((flat, dim))
+}
+
+/// Adds the number of the slice for each of its copies, the numbers of which are `counts`, or one for each of `n` slices.
+fn push_places(places: &mut Vec<i64>, n: usize, counts: &[i64]) {
+    for k in 0..n {
+        let times = counts[if counts.len() == 1 { 0 } else { k }];
+        places.extend(std::iter::repeat_n(k as i64, usize::try_from(times).unwrap_or(0)));
+    }
+}
+
+/// The sum of the copies of `n` slices.
+fn total_of(n: usize, counts: &[i64]) -> usize {
+    let times = |k: usize| usize::try_from(counts[if counts.len() == 1 { 0 } else { k }]).unwrap_or(0);
+    (0..n).fold(0usize, |sum, k| sum.saturating_add(times(k)))
+}
+
+fn repeat_interleave_by(x: &Tensor, repeats: &Tensor, dim: Option<isize>) -> Result<Tensor> {
+    let op = "repeat_interleave";
+    let counts = whole(op, repeats, "the size of the result depends on the repeats: give it as `output_size`")?;
+    let (flat, dim) = slices_to_repeat(x, repeats, dim)?;
     if let Some(count) = counts.iter().find(|&&count| count < 0) {
         bail!(Value, "{op}: expected repeats of at least 0, got {count}");
     }
-    let times = |k: usize| counts[if counts.len() == 1 { 0 } else { k }] as usize;
-    let total = (0..n).fold(0usize, |sum, k| sum.saturating_add(times(k)));
+    let n = flat.shape()[dim];
+    let total = total_of(n, &counts);
     crate::tensor::checked_numel(op, &[total])?;
     let mut places = Vec::with_capacity(total);
-    for k in 0..n {
-        places.extend(std::iter::repeat_n(k as i64, times(k)));
-    }
+    push_places(&mut places, n, &counts);
     flat.index_select(dim as isize, &Tensor::from(places))
+}
+
+/// The slice that each of `size` copies is of, from how many there are of each.
+#[derive(Clone, Debug)]
+struct Copies {
+    slices: usize,
+    size: usize,
+    lanes: usize,
+}
+
+impl Discrete for Copies {
+    const NAME: &'static str = "repeat_interleave";
+    fn kernel(&self, counts: &Array) -> Result<Array> {
+        let (op, counts) = (Self::NAME, contiguous(counts));
+        let row = counts.shape()[self.lanes..].iter().product::<usize>();
+        let lanes: usize = counts.shape()[..self.lanes].iter().product();
+        let all = counts.as_slice::<i64>().unwrap_or_default();
+        let mut places = Vec::with_capacity(lanes * self.size);
+        for lane in 0..lanes {
+            let own = &all[lane * row..(lane + 1) * row];
+            if let Some(k) = own.iter().position(|&count| count < 0) {
+                let at = position(counts.shape(), lane * row + k, self.lanes);
+                bail!(Value, "{op}: expected repeats of at least 0, got {}{at}", own[k]);
+            }
+            let total = total_of(self.slices, own);
+            if total != self.size {
+                let of = if self.lanes == 0 { String::new() } else { format!(" in lane {lane}") };
+                bail!(Value, "{op}: expected repeats whose sum is {}, the `output_size`, got {total}{of}", self.size);
+            }
+            push_places(&mut places, self.slices, own);
+        }
+        let shape = with_dim(&counts.shape()[..self.lanes], self.lanes, self.size);
+        Ok(Array::from_slice(shape, &places))
+    }
+    fn batched(&self) -> Copies {
+        Copies { lanes: self.lanes + 1, ..*self }
+    }
+}
+
+fn repeat_interleave_to(x: &Tensor, repeats: &Tensor, dim: Option<isize>, output_size: usize) -> Result<Tensor> {
+    let (flat, dim) = slices_to_repeat(x, repeats, dim)?;
+    crate::tensor::checked_numel("repeat_interleave", &with_dim(&without_dim(flat.shape(), dim), dim, output_size))?;
+    let copies = Copies { slices: flat.shape()[dim], size: output_size, lanes: 0 };
+    flat.index_select(dim as isize, &discrete(copies, &repeats.to_dtype(DType::I64)?)?)
 }
 
 fn nonzero_dims_samples() -> Vec<Sample> {
@@ -254,38 +331,11 @@ fn bincount_with_errors() -> Vec<ErrorSample> {
     ]
 }
 
-fn one_hot_samples() -> Vec<Sample> {
-    [("vector", Tensor::from([2, 0, 2])), ("matrix", Tensor::from([[1i64], [0]])), ("0-d", Tensor::from(1))]
-        .into_iter()
-        .map(|(label, x)| {
-            let sample = Sample::one(label, [x], |x| x[0].one_hot_with(DType::F64)).not_differentiable().fixed_dtype();
-            of_unknown_size(sample.reference(|x| {
-                let classes = x[0].data.iter().fold(0, |n, &v| n.max(v as usize + 1));
-                let shape = [&x[0].shape[..], &[classes]].concat();
-                vec![Naive::from_fn(&shape, |i| {
-                    let (own, class) = i.split_at(i.len() - 1);
-                    f64::from(u8::from(x[0].at(own) == class[0] as f64))
-                })]
-            }))
-        })
-        .collect()
-}
-
-fn one_hot_errors() -> Vec<ErrorSample> {
-    vec![
-        ErrorSample::new("dtype", ErrorKind::Dtype, "one_hot: expected integers, got f64[1]", || {
-            Tensor::from([1.0]).one_hot_with(DType::F64)
-        }),
-        ErrorSample::new("lanes", ErrorKind::ConcreteValueNeeded, "say how many classes there are", || {
-            crate::vmap(|x: &Tensor| x.one_hot_with(DType::I64))(&Tensor::from([1, 2]))
-        }),
-    ]
-}
-
-fn repeat_by_samples() -> Vec<Sample> {
+/// Samples of calls with repeats, and how many copies there are.
+fn repeat_samples(call: fn(&Tensor, &Tensor, Option<isize>, usize) -> Result<Tensor>) -> Vec<Sample> {
     let case = |label: &str, shape: &[usize], repeats: &[i64], dim: Option<isize>, places: &'static [usize]| {
         let repeats = Tensor::from(repeats.to_vec());
-        Sample::one(label, [sample_tensor(shape, -1.0, 1.0, 1)], move |x| x[0].repeat_interleave_by(&repeats, dim))
+        Sample::one(label, [sample_tensor(shape, -1.0, 1.0, 1)], move |x| call(&x[0], &repeats, dim, places.len()))
             .reference(move |x| {
                 let Some(dim) = dim else {
                     let data = places.iter().map(|&k| x[0].data[k]).collect();
@@ -311,10 +361,10 @@ fn repeat_by_samples() -> Vec<Sample> {
     ]
 }
 
-fn repeat_by_errors() -> Vec<ErrorSample> {
+fn repeat_errors(call: fn(&Tensor, &Tensor, Option<isize>) -> Result<Tensor>) -> Vec<ErrorSample> {
     let of = |label: &str, kind, message, repeats: Tensor| {
         let x = sample_tensor(&[2, 3], 0.0, 1.0, 1);
-        ErrorSample::new(label, kind, message, move || x.repeat_interleave_by(&repeats, Some(0)))
+        ErrorSample::new(label, kind, message, move || call(&x, &repeats, Some(0)))
     };
     vec![
         of(
@@ -331,4 +381,44 @@ fn repeat_by_errors() -> Vec<ErrorSample> {
         ),
         of("dtype", ErrorKind::Dtype, "repeat_interleave: expected integers, got f64[2]", Tensor::from([1.0, 2.0])),
     ]
+}
+
+fn repeat_by_samples() -> Vec<Sample> {
+    repeat_samples(|x, repeats, dim, _| x.repeat_interleave_by(repeats, dim))
+}
+
+fn repeat_by_errors() -> Vec<ErrorSample> {
+    let mut errors = repeat_errors(|x, repeats, dim| x.repeat_interleave_by(repeats, dim));
+    errors.push(ErrorSample::new("lanes", ErrorKind::ConcreteValueNeeded, "give it as `output_size`", || {
+        let x = sample_tensor(&[2], 0.0, 1.0, 1);
+        crate::vmap(move |repeats: &Tensor| x.repeat_interleave_by(repeats, None))(&Tensor::from([[1, 1], [2, 0]]))
+    }));
+    errors
+}
+
+fn repeat_to_samples() -> Vec<Sample> {
+    let mut samples = repeat_samples(|x, repeats, dim, size| x.repeat_interleave_to(repeats, dim, size));
+    // Lanes have the same repeats in another order, whose sum is the same.
+    let inputs = [sample_tensor(&[3, 2], -1.0, 1.0, 1), Tensor::from([1, 0, 3])];
+    let given = Sample::one("repeats as an input", inputs, |x| x[0].repeat_interleave_to(&x[1], Some(0), 4));
+    samples.push(given.reference(|x| {
+        let places: Vec<usize> = (0..3).flat_map(|k| std::iter::repeat_n(k, x[1].data[k] as usize)).collect();
+        vec![Naive::from_fn(&[4, 2], |i| x[0].at(&[places[i[0]], i[1]]))]
+    }));
+    samples
+}
+
+fn repeat_to_errors() -> Vec<ErrorSample> {
+    let mut errors = repeat_errors(|x, repeats, dim| x.repeat_interleave_to(repeats, dim, 2));
+    errors.push(ErrorSample::new(
+        "size",
+        ErrorKind::Value,
+        "repeat_interleave: expected repeats whose sum is 2, the `output_size`, got 4",
+        || sample_tensor(&[2], 0.0, 1.0, 1).repeat_interleave_to(&Tensor::from([1, 3]), Some(0), 2),
+    ));
+    errors.push(ErrorSample::new("size in a lane", ErrorKind::Value, "the `output_size`, got 1 in lane 1", || {
+        let x = sample_tensor(&[2], 0.0, 1.0, 1);
+        crate::vmap(move |repeats: &Tensor| x.repeat_interleave_to(repeats, None, 2))(&Tensor::from([[1, 1], [1, 0]]))
+    }));
+    errors
 }

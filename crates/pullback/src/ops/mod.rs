@@ -67,7 +67,7 @@ pub use join::{cat, stack};
 pub use linalg::either::NormOrder;
 pub use linalg::norms::MatrixNorm;
 pub use linalg::power::multi_dot;
-pub use loss::Reduction;
+pub use loss::{Classes, Reduction};
 pub use matmul::einsum;
 pub use matmul::tensordot::Contracted;
 pub use modulo::RoundingMode;

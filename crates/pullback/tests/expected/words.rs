@@ -1,7 +1,7 @@
 //! Operations that are made of others by name, as [`call`](crate::call) does the others.
 
 use pullback::nn::Approximate;
-use pullback::{DType, NormOrder, Result, RoundingMode, Tensor, column_stack, dstack, hstack, vstack};
+use pullback::{Classes, DType, NormOrder, Reduce, Result, RoundingMode, Tensor, column_stack, dstack, hstack, vstack};
 
 use crate::call::Parameters;
 
@@ -45,9 +45,13 @@ pub fn call(op: &str, p: &[&str], inputs: &[Tensor]) -> Option<Result<Vec<Tensor
         "clamp_max" => x.clamp_max(y),
         "nonzero_dims" => return Some(x.nonzero_dims()),
         "bincount_with" => x.bincount_with(inputs.get(1), p.size(0)),
+        "repeat_interleave_to" => x.repeat_interleave_to(y, p.maybe(0), p.size(1)),
+        "diff_with" => x.diff_with(p.size(0), p.int(1), Some(y), Some(z)),
+        "index_add_scaled" => x.index_add_scaled(p.int(0), y, z, p.float(1)),
+        "scatter_with" => x.scatter_with(p.int(0), y, z, if p.0[1] == "Sum" { Reduce::Sum } else { Reduce::Prod }),
         "repeat_interleave_by" => x.repeat_interleave_by(y, p.maybe(0)),
         "repeat_elements" => x.repeat_elements(p.size(0)),
-        "one_hot_with" => x.one_hot_with(DType::I64),
+        "one_hot" if p.0.len() < 2 => x.one_hot(Classes::OfData, DType::I64),
         "add_scaled" if x.dtype().is_int() => x.add_scaled(y, p.int(0)),
         "add_scaled" => x.add_scaled(y, p.float(0)),
         "sub_scaled" if x.dtype().is_int() => x.sub_scaled(y, p.int(0)),

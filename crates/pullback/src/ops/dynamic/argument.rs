@@ -6,7 +6,7 @@ use super::{AnyOperand, Arguments, Kind, Literal, Parameter, unexpected};
 use crate::error::bail;
 use crate::nn::PerDim;
 use crate::random::{AnySource, Source};
-use crate::{Contracted, DType, IndexItem, Result, Scalar, Tensor};
+use crate::{Classes, Contracted, DType, IndexItem, Result, Scalar, Tensor};
 
 /// An argument.
 #[derive(Clone, Debug)]
@@ -214,6 +214,17 @@ impl FromValue for Unbiased {
 impl From<Unbiased> for usize {
     fn from(unbiased: Unbiased) -> usize {
         usize::from(unbiased.0)
+    }
+}
+
+impl FromValue for Classes {
+    const KIND: Kind = Kind::Int;
+    fn from_value(value: Value, operation: &'static str, name: &'static str) -> Result<Classes> {
+        match value {
+            Value::Int(-1) => Ok(Classes::OfData),
+            Value::Int(n) => fit(n, operation, name).map(Classes::Exactly),
+            other => unexpected(operation, name, &other),
+        }
     }
 }
 

@@ -77,6 +77,26 @@ impl FromValue for NormOrder {
     }
 }
 
+/// How elements are joined, by the names that `scatter` has for it.
+#[derive(Clone, Copy)]
+pub(crate) enum AddOrMultiply {
+    Add,
+    Multiply,
+}
+
+choice! {
+    AddOrMultiply: "add" => AddOrMultiply::Add, "multiply" => AddOrMultiply::Multiply;
+}
+
+impl From<AddOrMultiply> for Reduce {
+    fn from(join: AddOrMultiply) -> Reduce {
+        match join {
+            AddOrMultiply::Add => Reduce::Sum,
+            AddOrMultiply::Multiply => Reduce::Prod,
+        }
+    }
+}
+
 /// A norm by its name, for a form beside one that takes a number.
 #[derive(Clone, Copy)]
 pub(crate) enum NamedNorm {

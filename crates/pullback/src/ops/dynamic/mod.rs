@@ -14,7 +14,7 @@ mod options;
 
 pub use argument::{Argument, Value};
 pub(crate) use argument::{Exactly, Unbiased};
-pub(crate) use choice::NamedNorm;
+pub(crate) use choice::{AddOrMultiply, NamedNorm};
 
 pub use crate::array::on_no_memory;
 pub use crate::tensor::rebind;

@@ -130,7 +130,11 @@ ops! { OPS;
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn scatter(&self, dim: isize, index: &Tensor, src: impl Operand) -> Result<Tensor> = scatter
-        { in_place: true, samples: scatter_samples, errors: scatter_errors };
+        {
+            in_place: true, samples: scatter_samples, errors: scatter_errors,
+            python: scatter(dim, index, src),
+            python: scatter(dim, index, src as value)
+        };
 }
 
 /// Elements of the first input along `dim` at the places of the second; only the last of several that name one place

@@ -19,7 +19,7 @@ use crate::ops::family::apply1;
 use crate::ops::shape::zeros;
 use crate::ops::table::{ErrorSample, Kink, Naive, Sample, ops, sample_tensor};
 use crate::shape::Shape;
-use crate::{DType, ErrorKind, Result, Tensor};
+use crate::{DType, ErrorKind, Operand, Result, Tensor};
 
 /// How elements that meet in one place are joined by [`scatter_reduce`](Tensor::scatter_reduce) and
 /// [`index_reduce`](Tensor::index_reduce).
@@ -71,6 +71,34 @@ ops! { OPS;
         python: scatter_reduce(dim, index, src, reduce, include_self = true)
     };
 
+    /// The tensor with elements of `src` joined to those at the places that `index` gives along `dim`, those that were there taking
+    /// part; see [`scatter_reduce`](Tensor::scatter_reduce).
+    ///
+    /// # Shapes
+    /// As those of [`scatter_add`](Tensor::scatter_add): a number, or a 0-d `src`, is joined to the element at every place.
+    ///
+    /// # Dtypes
+    /// As those of [`scatter_reduce`](Tensor::scatter_reduce).
+    ///
+    /// # Derivative
+    /// As that of [`scatter_reduce`](Tensor::scatter_reduce).
+    ///
+    /// # Errors
+    /// As those of [`scatter_add`](Tensor::scatter_add).
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::{Reduce, Tensor};
+    /// let (x, places) = (Tensor::from([1.0, 2.0, 3.0]), Tensor::from([0i64, 0, 2]));
+    /// assert_eq!(x.scatter_with(0, &places, 10.0, Reduce::Prod)?.to_vec::<f64>()?, [100.0, 2.0, 30.0]);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    fn scatter_with(&self, dim: isize, index: &Tensor, src: impl Operand, reduce: Reduce) -> Result<Tensor> = scatter_with {
+        in_place: true, samples: scatter_with_samples, errors: scatter_with_errors,
+        python: scatter(dim, index, src, reduce as reduce: AddOrMultiply),
+        python: scatter(dim, index, src as value, reduce as reduce: AddOrMultiply)
+    };
+
     /// The tensor with slices of `src` joined to those along `dim` at the places that `index` gives; the slices that were
     /// there take part if `include_self`.
     ///
@@ -114,6 +142,14 @@ fn scatter_reduce(
     let (dim, src) = placed(op, x, dim, index, src)?;
     let index = Wanted::Elements.check(op, x, dim, index)?;
     join(x, dim, &index, &src, reduce, include_self)
+}
+
+fn scatter_with(x: &Tensor, dim: isize, index: &Tensor, src: impl Operand, reduce: Reduce) -> Result<Tensor> {
+    src.with_operand("scatter", x.dtype(), |src| {
+        check_dtype("scatter", x, reduce)?;
+        let (dim, src) = placed("scatter", x, dim, index, src)?;
+        join(x, dim, &Wanted::Elements.check("scatter", x, dim, index)?, &src, reduce, true)
+    })
 }
 
 fn index_reduce(
@@ -407,6 +443,51 @@ fn scatter_reduce_samples() -> Vec<Sample> {
     });
     out.push(zeros.reference(|x| vec![naive_reduce(&x[0], 0, &x[1], &x[2], Reduce::Prod, true)]));
     out
+}
+
+fn scatter_with_samples() -> Vec<Sample> {
+    let mut out = vec![];
+    for reduce in ALL {
+        let mut case = |label: &str, x: &[usize], index: &Tensor, src: Tensor| {
+            let inputs = [sample_tensor(x, 0.5, 1.5, 3), index.clone(), src];
+            let sample = Sample::one(format!("{reduce:?}, {label}"), inputs, move |x| {
+                x[0].scatter_with(0, &x[1], &x[2], reduce)
+            });
+            out.push(sample.reference(move |x| vec![naive_reduce(&x[0], 0, &x[1], &x[2], reduce, true)]));
+        };
+        let places = index(&[0, 2, 2, -1], &[2, 2]);
+        case("rows", &[3, 2], &places, sample_tensor(&[2, 2], -1.5, 1.5, 4));
+        case("no place", &[2, 2], &index(&[], &[0, 2]), sample_tensor(&[0, 2], -1.5, 1.5, 5));
+        let number =
+            Sample::one(format!("{reduce:?}, number"), [sample_tensor(&[3, 2], 0.5, 1.5, 3), places], move |x| {
+                x[0].scatter_with(0, &x[1], 2.5, reduce)
+            });
+        out.push(number.reference(move |x| {
+            let src = Naive { shape: vec![2, 2], data: vec![2.5; 4] };
+            vec![naive_reduce(&x[0], 0, &x[1], &src, reduce, true)]
+        }));
+    }
+    // One number at every place.
+    let inputs = [sample_tensor(&[3], 0.5, 1.5, 3), index(&[0, 2], &[2]), Tensor::from(1.75)];
+    let one = Sample::one("one src", inputs, |x| x[0].scatter_with(0, &x[1], &x[2], Reduce::Prod));
+    out.push(one.reference(|x| {
+        let src = Naive { shape: vec![2], data: vec![x[2].data[0]; 2] };
+        vec![naive_reduce(&x[0], 0, &x[1], &src, Reduce::Prod, true)]
+    }));
+    out
+}
+
+fn scatter_with_errors() -> Vec<ErrorSample> {
+    vec![
+        ErrorSample::new("src", ErrorKind::Shape, "scatter: expected a src no smaller than the index", || {
+            let x = sample_tensor(&[2, 3], 0.0, 1.0, 1);
+            x.scatter_with(1, &index(&[0; 4], &[1, 4]), &x, Reduce::Sum)
+        }),
+        ErrorSample::new("bools", ErrorKind::Dtype, "scatter: expected a tensor of numbers, got bool[1]", || {
+            let x = Tensor::from([true]);
+            x.scatter_with(0, &index(&[0], &[1]), &x, Reduce::Prod)
+        }),
+    ]
 }
 
 fn scatter_reduce_errors() -> Vec<ErrorSample> {

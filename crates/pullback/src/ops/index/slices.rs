@@ -17,8 +17,8 @@ use crate::kernels::half::widened;
 use crate::ops::family::apply1;
 use crate::ops::shape::{behind, broadcast_to, move_dim, slice, zeros};
 use crate::ops::table::{ErrorSample, Naive, Sample, ops, sample_tensor};
-use crate::shape::{Brackets, Shape, resolve_dim};
-use crate::{DType, ErrorKind, Result, Tensor};
+use crate::shape::{Brackets, Shape, broadcasts_to, resolve_dim};
+use crate::{DType, ErrorKind, Operand, Result, Tensor};
 
 ops! { OPS;
     /// The slices along `dim` at the places that `index` gives.
@@ -77,6 +77,36 @@ ops! { OPS;
     fn index_add(&self, dim: isize, index: &Tensor, src: &Tensor) -> Result<Tensor> = index_add {
         in_place: true, samples: index_add_samples, errors: index_add_errors,
         python: index_add(dim, index, src as source)
+    };
+
+    /// The tensor with slices of `src`, times `alpha`, added along `dim` at the places that `index` gives.
+    ///
+    /// This is [`index_add`](Tensor::index_add) of a multiple of `src`.
+    ///
+    /// # Shapes
+    /// As those of [`index_add`](Tensor::index_add). `alpha` is a number, or broadcasts to `src`.
+    ///
+    /// # Dtypes
+    /// Numbers, the same for the tensor and for `src` times `alpha`: a float is no factor for integers.
+    ///
+    /// # Derivative
+    /// The cotangent for the tensor; its slices at `index` times `alpha` for `src`, and times `src` for `alpha`.
+    ///
+    /// # Errors
+    /// As those of [`index_add`](Tensor::index_add).
+    ///
+    /// # Example
+    /// ```
+    /// use pullback::{DType, Tensor};
+    /// let x = Tensor::zeros(&[3], DType::I32)?;
+    /// let y = x.index_add_scaled(0, &Tensor::from([1i64, 1]), &Tensor::from([5, 7]), 2)?;
+    /// assert_eq!(y.to_vec::<i32>()?, [0, 24, 0]);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    fn index_add_scaled(&self, dim: isize, index: &Tensor, src: &Tensor, alpha: impl Operand) -> Result<Tensor>
+        = index_add_scaled {
+        in_place: true, samples: index_add_scaled_samples, errors: index_add_scaled_errors,
+        python: index_add(dim, index, src as source, alpha)
     };
 
     /// The tensor with slices of `src` written along `dim` at the places that `index` gives; of several writes to one
@@ -288,6 +318,18 @@ fn index_add(x: &Tensor, dim: isize, index: &Tensor, src: &Tensor) -> Result<Ten
     IndexAdd { batch: 0, dim }.call(x, &check_index("index_add", x, dim, index)?, src)
 }
 
+fn index_add_scaled(x: &Tensor, dim: isize, index: &Tensor, src: &Tensor, alpha: impl Operand) -> Result<Tensor> {
+    check_slices("index_add", x, dim, index, src)?;
+    check_number("index_add", x)?;
+    let multiple = alpha.with_operand("index_add", src.dtype(), |alpha| {
+        if !broadcasts_to(alpha.shape(), src.shape()) {
+            bail!(Shape, "index_add: expected an `alpha` that broadcasts to {}, got {}", src.ty(), alpha.ty());
+        }
+        src.mul(alpha)
+    })?;
+    index_add(x, dim, index, &multiple)
+}
+
 fn index_copy(x: &Tensor, dim: isize, index: &Tensor, src: &Tensor) -> Result<Tensor> {
     let dim = check_slices("index_copy", x, dim, index, src)?;
     let index = Wanted::Elements.check("index_copy", x, dim, index)?;
@@ -441,6 +483,42 @@ fn index_add_samples() -> Vec<Sample> {
 
 fn index_add_errors() -> Vec<ErrorSample> {
     slices_errors(Tensor::index_add)
+}
+
+fn index_add_scaled_samples() -> Vec<Sample> {
+    let mut samples =
+        slices_samples(|x, dim, index, src| x.index_add_scaled(dim, index, src, -1.5), |a, b| a - 1.5 * b);
+    let inputs = [(&[2, 3][..], 1), (&[2, 2], 2), (&[], 3)].map(|(s, seed)| sample_tensor(s, -1.0, 1.0, seed));
+    let places = index(&[2, 2], &[2]);
+    let scaled = Sample::one("alpha as a tensor", inputs, move |x| x[0].index_add_scaled(1, &places, &x[1], &x[2]));
+    samples.push(scaled.reference(|x| {
+        let src = Naive { shape: vec![2, 2], data: x[1].data.iter().map(|v| v * x[2].data[0]).collect() };
+        vec![naive_slices(&x[0], 1, &Naive { shape: vec![2], data: vec![2.0, 2.0] }, &src, |a, b| a + b)]
+    }));
+    samples
+}
+
+fn index_add_scaled_errors() -> Vec<ErrorSample> {
+    let mut errors = slices_errors(|x, dim, index, src| x.index_add_scaled(dim, index, src, 2));
+    errors.push(ErrorSample::new(
+        "alpha",
+        ErrorKind::Shape,
+        "an `alpha` that broadcasts to f64[1], got f64[2]",
+        || {
+            let x = Tensor::from([1.0]);
+            x.index_add_scaled(0, &index(&[0], &[1]), &x, &Tensor::from([1.0, 2.0]))
+        },
+    ));
+    errors.push(ErrorSample::new(
+        "float",
+        ErrorKind::Dtype,
+        "index_add: expected a src of dtype i32, got f32[1]",
+        || {
+            let x = Tensor::from([1]);
+            x.index_add_scaled(0, &index(&[0], &[1]), &x, 0.5)
+        },
+    ));
+    errors
 }
 
 fn index_copy_samples() -> Vec<Sample> {
