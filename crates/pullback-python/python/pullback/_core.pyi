@@ -716,6 +716,10 @@ class Tensor:
         dilation: SupportsIndex | Iterable[SupportsIndex] = 1,
     ) -> Tensor:
         """The transpose of the convolution of volumes: `conv_transpose1d` over three dimensions."""
+    def copysign(self, /, other: Tensor | _Number) -> Tensor:
+        """The magnitudes of the elements with the signs of those of `other`, which zeros have too."""
+    def copysign_(self, /, other: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `copysign` with the same arguments, converted to its dtype, and returns the object."""
     def corrcoef(self, /) -> Tensor:
         """The correlations of variables, which are the rows, from observations, which are the columns: covariances divided by both
         standard deviations.
@@ -824,12 +828,20 @@ class Tensor:
         """The derivative of `lgamma`, elementwise: minus infinity at 0, NaN at the negative whole numbers."""
     def digamma_(self, /) -> Tensor:
         """Gives this object the result of `digamma` with the same arguments, converted to its dtype, and returns the object."""
-    def div(self, /, other: Tensor | _Number) -> Tensor:
-        """Divides by `other`, elementwise; integers are divided as floats."""
-    def divide(self, /, other: Tensor | _Number) -> Tensor:
-        """Divides by `other`, elementwise; integers are divided as floats."""
-    def divide_(self, /, other: Tensor | _Number) -> Tensor:
-        """Gives this object the result of `divide` with the same arguments, converted to its dtype, and returns the object."""
+    def dist(self, /, other: Tensor, p: SupportsFloat = 2.0) -> Tensor:
+        """The `p`-norm of the difference of two tensors as one vector, a 0-d tensor; see `norm`."""
+    @overload
+    def div(self, /, other: Tensor | _Number) -> Tensor: ...
+    @overload
+    def div(self, /, other: Tensor | _Number, rounding_mode: Literal['trunc', 'floor'] | None = None) -> Tensor: ...
+    @overload
+    def divide(self, /, other: Tensor | _Number) -> Tensor: ...
+    @overload
+    def divide(self, /, other: Tensor | _Number, rounding_mode: Literal['trunc', 'floor'] | None = None) -> Tensor: ...
+    @overload
+    def divide_(self, /, other: Tensor | _Number) -> Tensor: ...
+    @overload
+    def divide_(self, /, other: Tensor | _Number, rounding_mode: Literal['trunc', 'floor'] | None = None) -> Tensor: ...
     def dot(self, /, other: Tensor) -> Tensor:
         """The scalar product of two vectors."""
     def dynamic_slice(self, /, dim: SupportsIndex, start: Tensor, length: SupportsIndex) -> Tensor:
@@ -902,6 +914,8 @@ class Tensor:
         """The columns in reverse order: a matrix turned over from left to right."""
     def flipud(self, /) -> Tensor:
         """The rows in reverse order: a matrix turned upside down."""
+    def float_power(self, /, exponent: Tensor | _Number) -> Tensor:
+        """`pow` in double precision: of anything, also of integers by negative ones."""
     def floor(self, /) -> Tensor:
         """The largest whole number not above each element."""
     def floor_(self, /) -> Tensor:
@@ -922,6 +936,10 @@ class Tensor:
         """Gives this object the result of `fmod` with the same arguments, converted to its dtype, and returns the object."""
     def frac(self, /) -> Tensor:
         """What `trunc` takes off: the part behind the point, with the sign of the element."""
+    def frexp(self, /) -> return_types.frexp:
+        """Each element as a number from one half up to, but not including, 1, or its negative, and the whole power of 2 to
+        multiply it with, as `int32`. Zeros, infinities and NaN have the power 0.
+        """
     def gather(self, /, dim: SupportsIndex, index: Tensor) -> Tensor:
         """The elements along `dim` at the places that `index` gives, one by one:
         `out[.., i, ..] = x[.., index[.., i, ..], ..]`.
@@ -1011,8 +1029,10 @@ class Tensor:
         reduction: Literal['none', 'mean', 'sum'] = 'mean',
     ) -> Tensor:
         """Distances where the target is 1, and how far they lie below `margin` where it is -1: `x`, or `max(0, margin - x)`."""
-    def histc(self, /, bins: SupportsIndex, min: SupportsFloat, max: SupportsFloat) -> Tensor:
-        """How many elements fall into each of `bins` bins of equal width between `min` and `max`."""
+    def histc(self, /, bins: SupportsIndex = 100, min: SupportsFloat = 0.0, max: SupportsFloat = 0.0) -> Tensor:
+        """How many elements fall into each of `bins` bins of equal width between `min` and `max`, or, if these are equal, between the
+        smallest and the largest element; where those are equal too, the range goes on for 1 to both sides.
+        """
     def histogram(self, /, bins: Tensor, weight: Tensor | None = None, density: _bool = False) -> Tensor:
         """How many elements fall into each of the bins between neighbouring `bins`, or the sum of their weights."""
     def huber_loss(
@@ -1172,6 +1192,10 @@ class Tensor:
         """The elements of each layer less their mean, over their standard deviation: `(x - mean)/sqrt(variance + eps)·weight + bias`. The
         variance is that of the elements themselves, divided by their number.
         """
+    def ldexp(self, /, other: Tensor | _Number) -> Tensor:
+        """The elements times 2 to the power of those of `other`, exact for whole ones, also where that power overflows."""
+    def ldexp_(self, /, other: Tensor | _Number) -> Tensor:
+        """Gives this object the result of `ldexp` with the same arguments, converted to its dtype, and returns the object."""
     def le(self, /, other: Tensor | _Number) -> Tensor:
         """True where the left element is smaller or equal."""
     def le_(self, /, other: Tensor | _Number) -> Tensor:
@@ -1233,6 +1257,8 @@ class Tensor:
         """`x - log(Σ exp(x))` along `dim`, the logarithm of `softmax` without its rounding."""
     def logaddexp(self, /, other: Tensor | _Number) -> Tensor:
         """`log(exp(x) + exp(y))`, elementwise, without overflow: the sum of two numbers given by their logarithms."""
+    def logaddexp2(self, /, other: Tensor | _Number) -> Tensor:
+        """`log2(2^x + 2^y)`, elementwise, without overflow: the sum of two numbers given by their logarithms to base 2."""
     def logcumsumexp(self, /, dim: SupportsIndex) -> Tensor:
         """The logarithm of the running sum of exponentials along `dim`: element `k` is `log(exp(x[0]) + … + exp(x[k]))`."""
     def logdet(self, /) -> Tensor:
@@ -1402,6 +1428,8 @@ class Tensor:
         """Gives this object the result of `mish` with the same arguments, converted to its dtype, and returns the object."""
     def mm(self, /, mat2: Tensor) -> Tensor:
         """The product of two matrices: `matmul` of nothing else."""
+    def mode(self, /, dim: SupportsIndex = -1, keepdim: _bool = False) -> return_types.mode:
+        """The elements that occur most often along `dim`, of several the smallest, and where each is for the last time, as `int64`."""
     def moveaxis(
         self,
         /,
@@ -1641,6 +1669,8 @@ class Tensor:
         """
     def remainder_(self, /, other: Tensor | _Number) -> Tensor:
         """Gives this object the result of `remainder` with the same arguments, converted to its dtype, and returns the object."""
+    def renorm(self, /, p: SupportsFloat, dim: SupportsIndex, maxnorm: SupportsFloat) -> Tensor:
+        """The tensor with its slices along `dim` scaled so that their `p`-norms are at most `maxnorm`."""
     @overload
     def repeat(self, /, *repeats: SupportsIndex) -> Tensor:
         """Copies of the whole tensor side by side, `repeats[k]` of them along dimension `k`."""
@@ -1757,6 +1787,10 @@ class Tensor:
         """-1, 0 or 1 for negative, zero and positive elements; NaN for NaN, where PyTorch gives 0."""
     def sign_(self, /) -> Tensor:
         """Gives this object the result of `sign` with the same arguments, converted to its dtype, and returns the object."""
+    def signbit(self, /) -> Tensor:
+        """True where an element has a minus sign: also for -0, and for a NaN that has one."""
+    def signbit_(self, /) -> Tensor:
+        """Gives this object the result of `signbit` with the same arguments, converted to its dtype, and returns the object."""
     def silu(self, /) -> Tensor:
         """`x·sigmoid(x)`, elementwise, with the limit 0 at minus infinity. Also known as swish."""
     def silu_(self, /) -> Tensor:

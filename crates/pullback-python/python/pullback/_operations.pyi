@@ -74,6 +74,9 @@ __all__ = [
     "trace",
     "tril",
     "triu",
+    "dist",
+    "pdist",
+    "renorm",
     "amax",
     "amin",
     "argmax",
@@ -157,6 +160,7 @@ __all__ = [
     "tensordot",
     "median",
     "nanmedian",
+    "mode",
     "fmod",
     "remainder",
     "floor_divide",
@@ -240,6 +244,7 @@ __all__ = [
     "slice_scatter",
     "diagonal_scatter",
     "pow",
+    "float_power",
     "prod",
     "quantile",
     "nanquantile",
@@ -259,6 +264,10 @@ __all__ = [
     "logcumsumexp",
     "cummax",
     "cummin",
+    "copysign",
+    "logaddexp2",
+    "ldexp",
+    "frexp",
     "cumsum",
     "diff",
     "ravel",
@@ -346,6 +355,10 @@ __all__ = [
     "gelu_tanh",
     "mish",
     "softsign",
+    "ndtr",
+    "ndtri",
+    "log_ndtr",
+    "entr",
     "floor",
     "ceil",
     "round",
@@ -360,10 +373,10 @@ __all__ = [
     "abs",
     "absolute",
     "sign",
+    "signbit",
     "square",
     "relu",
     "logit",
-    "ndtr",
     "lgamma",
     "erfinv",
     "digamma",
@@ -419,11 +432,15 @@ def mul(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
 def multiply(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Multiplies by `other`, elementwise."""
 
-def div(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
-    """Divides by `other`, elementwise; integers are divided as floats."""
+@overload
+def div(input: Tensor | _Number, other: Tensor | _Number) -> Tensor: ...
+@overload
+def div(input: Tensor, other: Tensor | _Number, rounding_mode: Literal['trunc', 'floor'] | None = None) -> Tensor: ...
 
-def divide(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
-    """Divides by `other`, elementwise; integers are divided as floats."""
+@overload
+def divide(input: Tensor | _Number, other: Tensor | _Number) -> Tensor: ...
+@overload
+def divide(input: Tensor, other: Tensor | _Number, rounding_mode: Literal['trunc', 'floor'] | None = None) -> Tensor: ...
 
 def true_divide(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Divides by `other`, elementwise; integers are divided as floats."""
@@ -446,8 +463,10 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: SupportsIn
 def histogram(input: Tensor, bins: Tensor, weight: Tensor | None = None, density: bool = False) -> Tensor:
     """How many elements fall into each of the bins between neighbouring `bins`, or the sum of their weights."""
 
-def histc(input: Tensor, bins: SupportsIndex, min: SupportsFloat, max: SupportsFloat) -> Tensor:
-    """How many elements fall into each of `bins` bins of equal width between `min` and `max`."""
+def histc(input: Tensor, bins: SupportsIndex = 100, min: SupportsFloat = 0.0, max: SupportsFloat = 0.0) -> Tensor:
+    """How many elements fall into each of `bins` bins of equal width between `min` and `max`, or, if these are equal, between the
+    smallest and the largest element; where those are equal too, the range goes on for 1 to both sides.
+    """
 
 def bitwise_and(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """The bits that are set in both operands; of bools, whether both are true."""
@@ -634,6 +653,17 @@ def tril(input: Tensor, diagonal: SupportsIndex = 0) -> Tensor:
 
 def triu(input: Tensor, diagonal: SupportsIndex = 0) -> Tensor:
     """The upper triangle of the matrices in the last two dimensions: zeros below diagonal number `diagonal`."""
+
+def dist(input: Tensor, other: Tensor, p: SupportsFloat = 2.0) -> Tensor:
+    """The `p`-norm of the difference of two tensors as one vector, a 0-d tensor; see `norm`."""
+
+def pdist(input: Tensor, p: SupportsFloat = 2.0) -> Tensor:
+    """The distances of all pairs of different rows, the `p`-norms of their differences: those above the diagonal of
+    `x.cdist(x, p)`, row after row.
+    """
+
+def renorm(input: Tensor, p: SupportsFloat, dim: SupportsIndex, maxnorm: SupportsFloat) -> Tensor:
+    """The tensor with its slices along `dim` scaled so that their `p`-norms are at most `maxnorm`."""
 
 def amax(input: Tensor, dim: SupportsIndex | Iterable[SupportsIndex] | None = None, keepdim: bool = False) -> Tensor:
     """The largest elements over `dim`, all of them if the list is empty; NaN where there is one."""
@@ -981,6 +1011,9 @@ def median(input: Tensor, dim: SupportsIndex, keepdim: bool = False) -> return_t
 def nanmedian(input: Tensor) -> Tensor: ...
 @overload
 def nanmedian(input: Tensor, dim: SupportsIndex, keepdim: bool = False) -> return_types.nanmedian: ...
+
+def mode(input: Tensor, dim: SupportsIndex = -1, keepdim: bool = False) -> return_types.mode:
+    """The elements that occur most often along `dim`, of several the smallest, and where each is for the last time, as `int64`."""
 
 def fmod(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """What is left of each element after a division by `other` whose quotient is rounded towards zero: it has the
@@ -1656,6 +1689,9 @@ def diagonal_scatter(
 def pow(input: Tensor | _Number, exponent: Tensor | _Number) -> Tensor:
     """The elements to the power of those of `exponent`, which may also be a number."""
 
+def float_power(input: Tensor | _Number, exponent: Tensor | _Number) -> Tensor:
+    """`pow` in double precision: of anything, also of integers by negative ones."""
+
 def prod(
     input: Tensor,
     dim: SupportsIndex | Iterable[SupportsIndex] | None = None,
@@ -1773,6 +1809,20 @@ def cummax(input: Tensor, dim: SupportsIndex) -> return_types.cummax:
 
 def cummin(input: Tensor, dim: SupportsIndex) -> return_types.cummin:
     """The smallest element up to each one along `dim`, and its position, as `int64`; NaN from the first NaN on."""
+
+def copysign(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """The magnitudes of the elements with the signs of those of `other`, which zeros have too."""
+
+def logaddexp2(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """`log2(2^x + 2^y)`, elementwise, without overflow: the sum of two numbers given by their logarithms to base 2."""
+
+def ldexp(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """The elements times 2 to the power of those of `other`, exact for whole ones, also where that power overflows."""
+
+def frexp(input: Tensor) -> return_types.frexp:
+    """Each element as a number from one half up to, but not including, 1, or its negative, and the whole power of 2 to
+    multiply it with, as `int32`. Zeros, infinities and NaN have the power 0.
+    """
 
 def cumsum(input: Tensor, dim: SupportsIndex, dtype: _DTypeLike | None = None) -> Tensor:
     """The running sum along `dim`: element `k` is the sum of the elements up to and including `k`."""
@@ -2132,6 +2182,20 @@ def mish(input: Tensor) -> Tensor:
 def softsign(input: Tensor) -> Tensor:
     """`x/(1 + |x|)`, elementwise, -1 and 1 at the infinities."""
 
+def ndtr(input: Tensor) -> Tensor:
+    """The distribution function of the standard normal distribution, elementwise, exact also far below 0."""
+
+def ndtri(input: Tensor) -> Tensor:
+    """The inverse of `ndtr`, elementwise: the number that one of the standard normal distribution is below
+    with this probability. It is infinite at 0 and 1, and NaN beyond.
+    """
+
+def log_ndtr(input: Tensor) -> Tensor:
+    """The logarithm of `ndtr`, elementwise, also where that is too small for a float."""
+
+def entr(input: Tensor) -> Tensor:
+    """`-x·log(x)`, elementwise, the share of a probability in an entropy: 0 at 0, and minus infinity below."""
+
 def floor(input: Tensor) -> Tensor:
     """The largest whole number not above each element."""
 
@@ -2174,6 +2238,9 @@ def absolute(input: Tensor) -> Tensor:
 def sign(input: Tensor) -> Tensor:
     """-1, 0 or 1 for negative, zero and positive elements; NaN for NaN, where PyTorch gives 0."""
 
+def signbit(input: Tensor) -> Tensor:
+    """True where an element has a minus sign: also for -0, and for a NaN that has one."""
+
 def square(input: Tensor) -> Tensor:
     """The square, elementwise."""
 
@@ -2182,9 +2249,6 @@ def relu(input: Tensor) -> Tensor:
 
 def logit(input: Tensor, eps: SupportsFloat | None = None) -> Tensor:
     """The logarithm of the odds, see `logit`, of elements that are first clamped to `eps` and `1 - eps`."""
-
-def ndtr(input: Tensor) -> Tensor:
-    """The distribution function of the standard normal distribution, elementwise, exact also far below 0."""
 
 def lgamma(input: Tensor) -> Tensor:
     """The natural logarithm of the absolute value of the gamma function, elementwise; infinite at 0 and the negative

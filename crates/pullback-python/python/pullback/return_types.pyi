@@ -141,6 +141,16 @@ class nanmedian(structseq[Tensor], tuple[Tensor, Tensor]):
     def indices(self) -> Tensor: ...
 
 @final
+class mode(structseq[Tensor], tuple[Tensor, Tensor]):
+    """What `mode` returns: (values, indices)."""
+
+    __match_args__ = ('values', 'indices')
+    @property
+    def values(self) -> Tensor: ...
+    @property
+    def indices(self) -> Tensor: ...
+
+@final
 class batch_norm_training(structseq[Tensor], tuple[Tensor, Tensor, Tensor]):
     """What `batch_norm_training` returns: (output, running_mean, running_var)."""
 
@@ -201,6 +211,16 @@ class cummin(structseq[Tensor], tuple[Tensor, Tensor]):
     def values(self) -> Tensor: ...
     @property
     def indices(self) -> Tensor: ...
+
+@final
+class frexp(structseq[Tensor], tuple[Tensor, Tensor]):
+    """What `frexp` returns: (mantissa, exponent)."""
+
+    __match_args__ = ('mantissa', 'exponent')
+    @property
+    def mantissa(self) -> Tensor: ...
+    @property
+    def exponent(self) -> Tensor: ...
 
 @final
 class sort(structseq[Tensor], tuple[Tensor, Tensor]):

@@ -10,6 +10,7 @@ from ._core import Tensor, _DTypeLike, _Number
 
 __all__ = [
     "xlogy",
+    "xlog1py",
     "softmax",
     "log_softmax",
     "logsumexp",
@@ -20,6 +21,9 @@ __all__ = [
     "expm1",
     "log1p",
     "ndtr",
+    "ndtri",
+    "log_ndtr",
+    "entr",
     "lgamma",
     "gammaln",
     "erfinv",
@@ -36,6 +40,9 @@ __all__ = [
 
 def xlogy(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """`x·log(y)`, elementwise, and 0 where `x` is 0, unless `y` is NaN."""
+
+def xlog1py(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """`x·log(1 + y)`, elementwise, exact for small `y`, and 0 where `x` is 0, unless `y` is NaN."""
 
 def softmax(input: Tensor, dim: SupportsIndex, dtype: _DTypeLike | None = None) -> Tensor:
     """`exp(x) / Σ exp(x)` along `dim`: positive numbers that add up to 1."""
@@ -66,6 +73,17 @@ def log1p(input: Tensor) -> Tensor:
 
 def ndtr(input: Tensor) -> Tensor:
     """The distribution function of the standard normal distribution, elementwise, exact also far below 0."""
+
+def ndtri(input: Tensor) -> Tensor:
+    """The inverse of `ndtr`, elementwise: the number that one of the standard normal distribution is below
+    with this probability. It is infinite at 0 and 1, and NaN beyond.
+    """
+
+def log_ndtr(input: Tensor) -> Tensor:
+    """The logarithm of `ndtr`, elementwise, also where that is too small for a float."""
+
+def entr(input: Tensor) -> Tensor:
+    """`-x·log(x)`, elementwise, the share of a probability in an entropy: 0 at 0, and minus infinity below."""
 
 def lgamma(input: Tensor) -> Tensor:
     """The natural logarithm of the absolute value of the gamma function, elementwise; infinite at 0 and the negative

@@ -9,6 +9,7 @@ from .. import return_types
 from .._core import Tensor, _DTypeLike, _Number
 
 __all__ = [
+    "pdist",
     "one_hot",
     "linear",
     "celu",
@@ -106,6 +107,11 @@ __all__ = [
     "relu",
     "tanh",
 ]
+
+def pdist(input: Tensor, p: SupportsFloat = 2.0) -> Tensor:
+    """The distances of all pairs of different rows, the `p`-norms of their differences: those above the diagonal of
+    `x.cdist(x, p)`, row after row.
+    """
 
 @overload
 def one_hot(input: Tensor, num_classes: SupportsIndex, dtype: _DTypeLike | None = 'int64') -> Tensor: ...
