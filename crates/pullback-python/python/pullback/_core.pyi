@@ -822,8 +822,15 @@ class Tensor:
         dim2: SupportsIndex = 1,
     ) -> Tensor:
         """The tensor with a diagonal of dimensions `dim1` and `dim2` replaced by `src`."""
-    def diff(self, /, n: SupportsIndex = 1, dim: SupportsIndex = -1) -> Tensor:
-        """The differences of neighbours along `dim`, taken `n` times: element `k` of the first is `x[k + 1] - x[k]`."""
+    def diff(
+        self,
+        /,
+        n: SupportsIndex = 1,
+        dim: SupportsIndex = -1,
+        prepend: Tensor | None = None,
+        append: Tensor | None = None,
+    ) -> Tensor:
+        """The differences of neighbours along `dim`, taken `n` times, of the tensor with others before and behind it."""
     def digamma(self, /) -> Tensor:
         """The derivative of `lgamma`, elementwise: minus infinity at 0, NaN at the negative whole numbers."""
     def digamma_(self, /) -> Tensor:
@@ -1070,12 +1077,14 @@ class Tensor:
         """The patches of images as columns of a matrix: what a convolution multiplies with its weight. PyTorch's
         `nn.functional.unfold`.
         """
-    def index_add(self, /, dim: SupportsIndex, index: Tensor, source: Tensor) -> Tensor:
-        """The tensor with slices of `source` added along `dim` at the places that `index` gives; those that meet add up, in
-        the order of the index.
-        """
-    def index_add_(self, /, dim: SupportsIndex, index: Tensor, source: Tensor) -> Tensor:
-        """Gives this object the result of `index_add` with the same arguments, converted to its dtype, and returns the object."""
+    @overload
+    def index_add(self, /, dim: SupportsIndex, index: Tensor, source: Tensor) -> Tensor: ...
+    @overload
+    def index_add(self, /, dim: SupportsIndex, index: Tensor, source: Tensor, alpha: Tensor | _Number) -> Tensor: ...
+    @overload
+    def index_add_(self, /, dim: SupportsIndex, index: Tensor, source: Tensor) -> Tensor: ...
+    @overload
+    def index_add_(self, /, dim: SupportsIndex, index: Tensor, source: Tensor, alpha: Tensor | _Number) -> Tensor: ...
     def index_copy(self, /, dim: SupportsIndex, index: Tensor, source: Tensor) -> Tensor:
         """The tensor with slices of `source` written along `dim` at the places that `index` gives; of several writes to one
         place the last one stays.
@@ -1562,10 +1571,8 @@ class Tensor:
         """True where the elements differ."""
     def not_equal_(self, /, other: Tensor | _Number) -> Tensor:
         """Gives this object the result of `not_equal` with the same arguments, converted to its dtype, and returns the object."""
-    @overload
-    def one_hot(self, /, num_classes: SupportsIndex, dtype: _DTypeLike | None = 'int64') -> Tensor: ...
-    @overload
-    def one_hot(self, /, dtype: _DTypeLike | None = 'int64') -> Tensor: ...
+    def one_hot(self, /, num_classes: SupportsIndex = -1, dtype: _DTypeLike | None = 'int64') -> Tensor:
+        """One at the position that each element names and zero elsewhere, along a new last dimension of size `num_classes`."""
     def outer(self, /, vec2: Tensor) -> Tensor:
         """The matrix of all products of an element of one vector with an element of another."""
     def pad(
@@ -1683,6 +1690,16 @@ class Tensor:
     @overload
     def repeat_interleave(self, /, repeats: Tensor, dim: SupportsIndex | None = None) -> Tensor: ...
     @overload
+    def repeat_interleave(self, /, repeats: Tensor, dim: SupportsIndex, output_size: SupportsIndex) -> Tensor: ...
+    @overload
+    def repeat_interleave(
+        self,
+        /,
+        repeats: Tensor,
+        output_size: SupportsIndex,
+        dim: SupportsIndex | None = None,
+    ) -> Tensor: ...
+    @overload
     def reshape(self, /, *shape: SupportsIndex) -> Tensor:
         """The same elements in row-major order under another shape."""
     @overload
@@ -1727,13 +1744,50 @@ class Tensor:
         seed: SupportsIndex | None = None,
     ) -> Tensor:
         """The mean of the values, for each query by the weights `softmax(scale·queries @ keysᵀ + mask)`."""
-    def scatter(self, /, dim: SupportsIndex, index: Tensor, src: Tensor | _Number) -> Tensor:
-        """The tensor with elements of `src` written at the places that `index` gives along `dim`:
-        `out[.., index[.., i, ..], ..] = src[.., i, ..]`; of several writes to one place the last one in row-major order
-        of the index stays.
-        """
-    def scatter_(self, /, dim: SupportsIndex, index: Tensor, src: Tensor | _Number) -> Tensor:
-        """Gives this object the result of `scatter` with the same arguments, converted to its dtype, and returns the object."""
+    @overload
+    def scatter(self, /, dim: SupportsIndex, index: Tensor, src: Tensor | _Number) -> Tensor: ...
+    @overload
+    def scatter(self, /, dim: SupportsIndex, index: Tensor, value: Tensor | _Number) -> Tensor: ...
+    @overload
+    def scatter(
+        self,
+        /,
+        dim: SupportsIndex,
+        index: Tensor,
+        src: Tensor | _Number,
+        reduce: Literal['add', 'multiply'],
+    ) -> Tensor: ...
+    @overload
+    def scatter(
+        self,
+        /,
+        dim: SupportsIndex,
+        index: Tensor,
+        value: Tensor | _Number,
+        reduce: Literal['add', 'multiply'],
+    ) -> Tensor: ...
+    @overload
+    def scatter_(self, /, dim: SupportsIndex, index: Tensor, src: Tensor | _Number) -> Tensor: ...
+    @overload
+    def scatter_(self, /, dim: SupportsIndex, index: Tensor, value: Tensor | _Number) -> Tensor: ...
+    @overload
+    def scatter_(
+        self,
+        /,
+        dim: SupportsIndex,
+        index: Tensor,
+        src: Tensor | _Number,
+        reduce: Literal['add', 'multiply'],
+    ) -> Tensor: ...
+    @overload
+    def scatter_(
+        self,
+        /,
+        dim: SupportsIndex,
+        index: Tensor,
+        value: Tensor | _Number,
+        reduce: Literal['add', 'multiply'],
+    ) -> Tensor: ...
     def scatter_add(self, /, dim: SupportsIndex, index: Tensor, src: Tensor | _Number) -> Tensor:
         """The tensor with elements of `src` added at the places that `index` gives along `dim`:
         `out[.., index[.., i, ..], ..] += src[.., i, ..]`, those that meet in row-major order of the index.

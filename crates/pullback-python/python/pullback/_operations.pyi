@@ -747,11 +747,26 @@ def scatter_add(input: Tensor, dim: SupportsIndex, index: Tensor, src: Tensor | 
     `out[.., index[.., i, ..], ..] += src[.., i, ..]`, those that meet in row-major order of the index.
     """
 
-def scatter(input: Tensor, dim: SupportsIndex, index: Tensor, src: Tensor | _Number) -> Tensor:
-    """The tensor with elements of `src` written at the places that `index` gives along `dim`:
-    `out[.., index[.., i, ..], ..] = src[.., i, ..]`; of several writes to one place the last one in row-major order
-    of the index stays.
-    """
+@overload
+def scatter(input: Tensor, dim: SupportsIndex, index: Tensor, src: Tensor | _Number) -> Tensor: ...
+@overload
+def scatter(input: Tensor, dim: SupportsIndex, index: Tensor, value: Tensor | _Number) -> Tensor: ...
+@overload
+def scatter(
+    input: Tensor,
+    dim: SupportsIndex,
+    index: Tensor,
+    src: Tensor | _Number,
+    reduce: Literal['add', 'multiply'],
+) -> Tensor: ...
+@overload
+def scatter(
+    input: Tensor,
+    dim: SupportsIndex,
+    index: Tensor,
+    value: Tensor | _Number,
+    reduce: Literal['add', 'multiply'],
+) -> Tensor: ...
 
 def take(input: Tensor, index: Tensor) -> Tensor:
     """The elements with the numbers that `index` gives, counted through in row-major order."""
@@ -806,10 +821,10 @@ def index_reduce(
 def index_select(input: Tensor, dim: SupportsIndex, index: Tensor) -> Tensor:
     """The slices along `dim` at the places that `index` gives."""
 
-def index_add(input: Tensor, dim: SupportsIndex, index: Tensor, source: Tensor) -> Tensor:
-    """The tensor with slices of `source` added along `dim` at the places that `index` gives; those that meet add up, in
-    the order of the index.
-    """
+@overload
+def index_add(input: Tensor, dim: SupportsIndex, index: Tensor, source: Tensor) -> Tensor: ...
+@overload
+def index_add(input: Tensor, dim: SupportsIndex, index: Tensor, source: Tensor, alpha: Tensor | _Number) -> Tensor: ...
 
 def index_copy(input: Tensor, dim: SupportsIndex, index: Tensor, source: Tensor) -> Tensor:
     """The tensor with slices of `source` written along `dim` at the places that `index` gives; of several writes to one
@@ -935,10 +950,8 @@ def matrix_rank(input: Tensor, rtol: SupportsFloat | None = None) -> Tensor:
     times the distance from 1 to the next number.
     """
 
-@overload
-def one_hot(input: Tensor, num_classes: SupportsIndex, dtype: _DTypeLike | None = 'int64') -> Tensor: ...
-@overload
-def one_hot(input: Tensor, dtype: _DTypeLike | None = 'int64') -> Tensor: ...
+def one_hot(input: Tensor, num_classes: SupportsIndex = -1, dtype: _DTypeLike | None = 'int64') -> Tensor:
+    """One at the position that each element names and zero elsewhere, along a new last dimension of size `num_classes`."""
 
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """The matrix product."""
@@ -1827,8 +1840,14 @@ def frexp(input: Tensor) -> return_types.frexp:
 def cumsum(input: Tensor, dim: SupportsIndex, dtype: _DTypeLike | None = None) -> Tensor:
     """The running sum along `dim`: element `k` is the sum of the elements up to and including `k`."""
 
-def diff(input: Tensor, n: SupportsIndex = 1, dim: SupportsIndex = -1) -> Tensor:
-    """The differences of neighbours along `dim`, taken `n` times: element `k` of the first is `x[k + 1] - x[k]`."""
+def diff(
+    input: Tensor,
+    n: SupportsIndex = 1,
+    dim: SupportsIndex = -1,
+    prepend: Tensor | None = None,
+    append: Tensor | None = None,
+) -> Tensor:
+    """The differences of neighbours along `dim`, taken `n` times, of the tensor with others before and behind it."""
 
 def ravel(input: Tensor) -> Tensor:
     """All elements in row-major order, as a vector."""
@@ -1929,6 +1948,15 @@ def repeat_interleave(input: Tensor, repeats: SupportsIndex, dim: SupportsIndex)
 def repeat_interleave(input: Tensor, repeats: SupportsIndex) -> Tensor: ...
 @overload
 def repeat_interleave(input: Tensor, repeats: Tensor, dim: SupportsIndex | None = None) -> Tensor: ...
+@overload
+def repeat_interleave(input: Tensor, repeats: Tensor, dim: SupportsIndex, output_size: SupportsIndex) -> Tensor: ...
+@overload
+def repeat_interleave(
+    input: Tensor,
+    repeats: Tensor,
+    output_size: SupportsIndex,
+    dim: SupportsIndex | None = None,
+) -> Tensor: ...
 
 @overload
 def reshape(input: Tensor, *shape: SupportsIndex) -> Tensor:

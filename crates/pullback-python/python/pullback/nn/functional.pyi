@@ -113,10 +113,8 @@ def pdist(input: Tensor, p: SupportsFloat = 2.0) -> Tensor:
     `x.cdist(x, p)`, row after row.
     """
 
-@overload
-def one_hot(input: Tensor, num_classes: SupportsIndex, dtype: _DTypeLike | None = 'int64') -> Tensor: ...
-@overload
-def one_hot(input: Tensor, dtype: _DTypeLike | None = 'int64') -> Tensor: ...
+def one_hot(input: Tensor, num_classes: SupportsIndex = -1, dtype: _DTypeLike | None = 'int64') -> Tensor:
+    """One at the position that each element names and zero elsewhere, along a new last dimension of size `num_classes`."""
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """The linear layer `self @ weightᵀ + bias`."""
