@@ -90,7 +90,8 @@ ops! { OPS;
     /// ```
     /// use pullback::{Reduce, Tensor};
     /// let (x, places) = (Tensor::from([1.0, 2.0, 3.0]), Tensor::from([0i64, 0, 2]));
-    /// assert_eq!(x.scatter_with(0, &places, 10.0, Reduce::Prod)?.to_vec::<f64>()?, [100.0, 2.0, 30.0]);
+    /// let y: Vec<f64> = x.scatter_with(0, &places, 10.0, Reduce::Prod)?.to_vec()?;
+    /// assert_eq!(y, [100.0, 2.0, 30.0]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn scatter_with(&self, dim: isize, index: &Tensor, src: impl Operand, reduce: Reduce) -> Result<Tensor> = scatter_with {
