@@ -1,7 +1,6 @@
 //! Running sums along a dimension.
 
 use std::mem::MaybeUninit;
-use std::ops::Range;
 
 use fearless_simd::{Simd, SimdBase};
 
@@ -9,7 +8,7 @@ use super::copy::contiguous;
 use super::reduce::Number;
 use super::simd::{vectorize_floats, wide};
 use super::strided::{In, Loop, Nest, Out, output};
-use super::threads::{SendPtr, num_threads, split};
+use super::threads::{SendPtr, split};
 use crate::Result;
 use crate::array::Array;
 use crate::dtype::{Element, dispatch};
@@ -112,7 +111,7 @@ fn scan<T: Summed>(x: &Array, dim: usize, reverse: bool) -> Array {
                     }
                 });
             }
-            None if others.len() < num_threads() && along.size >= 2 * PART => {
+            None if along.size >= 2 * PART => {
                 others.walk(0..others.len(), |_, [a, b]| {
                     // SAFETY: a row of `x`, and that of the result is ours.
                     unsafe { long_row(from.at(a + start[0]), out.at((b + start[1]) as usize), along) };
@@ -130,40 +129,39 @@ fn scan<T: Summed>(x: &Array, dim: usize, reverse: bool) -> Array {
     unsafe { output(Shape::from_slice(x.shape()), write) }
 }
 
-/// Scans a row on several threads: first the sums of its parts but for those of the last thread, then each thread from
-/// the sum before its parts.
+/// Scans a row in parts, which threads share: first the sums of all but the last, then each from the sum before it. The sums are
+/// the same for any number of threads.
 ///
 /// # Safety
 /// As for [`row`].
 unsafe fn long_row<T: Summed>(x: *const T, out: *mut T::Out, along: Loop<2>) {
     let (x, out) = (SendPtr(x.cast_mut()), SendPtr(out));
-    let cut = |parts: Range<usize>| {
-        let (first, end) = (parts.start * PART, along.size.min(parts.end * PART));
+    let part = |p: usize| {
+        let (first, end) = (p * PART, along.size.min((p + 1) * PART));
         let [from, to] = along.steps.map(|s| s * first as isize);
         let along = Loop { size: end - first, ..along };
         (x.get().cast_const().wrapping_offset(from), out.get().wrapping_offset(to), along)
     };
     let parts = along.size.div_ceil(PART);
-    let each = parts.div_ceil(num_threads());
-    let others = (parts - 1) / each * each;
-    let mut before = vec![T::Acc::ZERO; others + 1];
+    let mut before = vec![T::Acc::ZERO; parts];
     let sums = SendPtr(before.as_mut_ptr());
-    split(others, 1, others * PART / 4, |range| {
+    split(parts - 1, 1, along.size / 4, |range| {
         for p in range {
-            let (x, _, along) = cut(p..p + 1);
+            let (x, _, along) = part(p);
             // SAFETY: by the contract; each part has a sum of its own, that before the part after it.
             unsafe { *sums.get().add(p + 1) = total(x, along) };
         }
     });
-    for p in 0..others {
-        before[p + 1] = before[p].plus(before[p + 1]);
+    for p in 1..parts {
+        before[p] = before[p - 1].plus(before[p]);
     }
     let before = &before[..];
     split(parts, 1, along.size, |range| {
-        let sum = before[range.start];
-        let (x, out, along) = cut(range);
-        // SAFETY: by the contract; the parts are disjoint.
-        unsafe { row(x, out, along, sum) };
+        for p in range {
+            let (x, out, along) = part(p);
+            // SAFETY: by the contract; the parts are disjoint.
+            unsafe { row(x, out, along, before[p]) };
+        }
     });
 }
 

@@ -21,12 +21,12 @@ impl<T> SendPtr<T> {
     }
 }
 
-/// Work below this many nanoseconds stays on the calling thread: handing a part to a thread that is awake costs about 2 µs, and
-/// that may begin late.
-const SERIAL_BELOW: usize = 25_000;
+/// Work below this many nanoseconds stays on the calling thread: waking another one costs about 20 µs, and it may
+/// begin late.
+const SERIAL_BELOW: usize = 100_000;
 
-/// Work below this many nanoseconds is not worth waking a thread, which costs about 20 µs.
-const ASLEEP_BELOW: usize = 100_000;
+/// The same for calls from within a pool, where a hand-off costs less than 1 µs.
+const SERIAL_BELOW_IN_POOL: usize = 25_000;
 
 /// The number of threads; 0 as long as nobody asked.
 static THREADS: AtomicUsize = AtomicUsize::new(0);
@@ -69,7 +69,7 @@ pub fn set_num_threads(n: usize) {
 /// one ends at `n`. The ranges depend on these numbers and on [`num_threads`] only.
 #[inline(always)]
 pub(crate) fn split(n: usize, grain: usize, nanos: usize, f: impl Fn(Range<usize>) + Sync) {
-    if nanos < SERIAL_BELOW || n <= grain {
+    if nanos < SERIAL_BELOW_IN_POOL || n <= grain {
         f(0..n);
     } else {
         split_large(n, grain, nanos, &f);
@@ -78,21 +78,15 @@ pub(crate) fn split(n: usize, grain: usize, nanos: usize, f: impl Fn(Range<usize
 
 #[inline(never)]
 fn split_large(n: usize, grain: usize, nanos: usize, f: &(dyn Fn(Range<usize>) + Sync)) {
+    let in_pool = rayon::current_thread_index().is_some();
     let threads = num_threads();
-    if threads == 1 {
+    if threads == 1 || (nanos < SERIAL_BELOW && !in_pool) {
         return f(0..n);
     }
     let size = n.div_ceil(threads).next_multiple_of(grain.max(1));
     let part = |start: usize| start..(start + size).min(n);
-    let in_pool = rayon::current_thread_index().is_some();
-    // What is split does not depend on who is awake, so that sums do not.
-    let serially = || (0..n).step_by(size).for_each(|start| f(part(start)));
     if fork::has_lost_pool() {
-        return serially();
-    }
-    if !in_pool && nanos < ASLEEP_BELOW && !pool::is_awake(threads) {
-        pool::expect();
-        return serially();
+        return (0..n).step_by(size).for_each(|start| f(part(start)));
     }
     if in_pool {
         return rayon::in_place_scope(|scope| {
@@ -124,8 +118,7 @@ fn split_large(n: usize, grain: usize, nanos: usize, f: &(dyn Fn(Range<usize>) +
 mod pool {
     use std::cell::Cell;
     use std::sync::OnceLock;
-    use std::sync::atomic::Ordering::{Acquire, Relaxed};
-    use std::sync::atomic::{AtomicBool, AtomicUsize};
+    use std::sync::atomic::{AtomicUsize, Ordering::Acquire};
     use std::time::{Duration, Instant};
 
     use rayon::{Scope, ThreadPool, ThreadPoolBuilder, Yield};
@@ -133,19 +126,8 @@ mod pool {
     /// How long a thread without work stays awake: some of the longest pauses between kernels of one program.
     const LINGER: Duration = Duration::from_micros(100);
 
-    /// Threads without work that are awake.
-    static AWAKE: AtomicUsize = AtomicUsize::new(0);
-
-    /// Whether threads were called that have not come yet.
-    static CALLED: AtomicBool = AtomicBool::new(false);
-
     thread_local! {
         static LINGERS: Cell<bool> = const { Cell::new(false) };
-    }
-
-    /// Whether the threads of the pool that take part beside the caller are awake.
-    pub(super) fn is_awake(threads: usize) -> bool {
-        AWAKE.load(Relaxed) + 1 >= threads
     }
 
     /// The pool, unless threads cannot be had.
@@ -168,22 +150,6 @@ mod pool {
         }
     }
 
-    /// Says that there was work, but too little to wake threads for. Where there was more of it a moment ago, they are woken for
-    /// what comes next.
-    pub(super) fn expect() {
-        thread_local! {
-            static LAST: Cell<Option<Instant>> = const { Cell::new(None) };
-        }
-        let now = Instant::now();
-        let last = LAST.replace(Some(now));
-        if last.is_some_and(|last| now - last < LINGER)
-            && let Some(pool) = pool()
-            && !CALLED.swap(true, Relaxed)
-        {
-            pool.spawn_broadcast(|_| stay());
-        }
-    }
-
     /// Sees to it that this thread of the pool looks for work for a moment after what it does now.
     pub(super) fn linger() {
         if !LINGERS.get() {
@@ -196,8 +162,6 @@ mod pool {
         if LINGERS.replace(true) {
             return;
         }
-        AWAKE.fetch_add(1, Relaxed);
-        CALLED.store(false, Relaxed);
         let mut since = Instant::now();
         loop {
             match rayon::yield_now() {
@@ -206,7 +170,6 @@ mod pool {
                 _ => std::hint::spin_loop(),
             }
         }
-        AWAKE.fetch_sub(1, Relaxed);
         LINGERS.set(false);
     }
 
